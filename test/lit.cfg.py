@@ -28,8 +28,8 @@ for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "LLVM_PROFILE_FILE"):
 config.substitutions.append(("%plugin", config.stagewright_build + "/lib/StagewrightPlugin.so"))
 config.substitutions.append(("%inputs", config.test_source_root + "/Inputs"))
 config.substitutions.append(("%python", config.python or sys.executable))
-# Artifacts with hand-written rank programs, see test/Unit/Runtime.
 config.substitutions.append(("%interposer", config.stagewright_build + "/lib/stagewright-interposer.so"))
+# Artifacts with hand-written rank programs, see test/Unit/Runtime.
 config.substitutions.append(("%fixtures", config.stagewright_build + "/unit/fixtures"))
 
 # `REQUIRES: cuda-toolkit`: assembles kernels; no GPU is needed.

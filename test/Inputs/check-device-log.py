@@ -65,7 +65,7 @@ class Step:
 
     def __init__(self, manifest, memory, streams):
         self.memory, self.rank_of = memory, {stream: rank for rank, stream in enumerate(streams)}
-        # The last argument of these is no address, but bits and a count (sw_sums).
+        # The last argument of these kernels is not an address, but bits and a count (sw_sums).
         self.sums = {kernel["name"] for kernel in manifest["kernels"] if kernel["sums"] or kernel["adds"]}
         self.stage_rank = {stage: rank for rank, it in enumerate(manifest["ranks"]) for stage in it["stages"]}
         self.clocks, self.events = collections.defaultdict(collections.Counter), {}
@@ -73,7 +73,7 @@ class Step:
         self.last = collections.defaultdict(dict)  # By slot and stream: the time of the last use.
         self.holder, self.done = {}, collections.defaultdict(set)  # By slot: its microbatch, and earlier ones.
         self.copies, self.numbers = collections.defaultdict(list), collections.Counter()
-        self.hosted, self.fetched = {}, set()  # By place on the host: its microbatch. Slots filled from there.
+        self.hosted, self.fetched = {}, set()  # By place on the host: its microbatch. Slots that were filled from the host.
 
     def read(self, line):
         word, _, rest = line.partition(" ")
@@ -189,7 +189,7 @@ def main(log, manifest, schedule, microbatches):
     for (_, stage, letter, _), calls in step.calls.items():
         alike[stage, letter].add(tuple(calls))
     assert all(len(calls) == 1 for calls in alike.values()), "microbatches of one action do different work"
-    # Or one copy, for what updates exchange.
+    # One copy per microbatch, or one in all for messages of updates.
     assert all(len(found) in (count, 1) for found in step.copies.values()), step.copies
     replays = [i for i, line in enumerate(lines) if line.startswith("replay ")]
     between = [line for line in lines[replays[0]:replays[-1]] if not line.startswith(("replay ", "record "))]

@@ -32,7 +32,7 @@ for path in sys.argv[1:]:
             else:
                 (ends if captures else trials)[name, stream].append(int(size))
                 sums |= {name} if word == "ncclAllReduce" else set()
-                assert priorities[stream] == min(priorities.values()) < 0, (line, priorities)  # 0: that of computing
+                assert priorities[stream] == min(priorities.values()) < 0, (line, priorities)  # computing has priority 0
     for (name, stream), sizes in ends.items():
         carried[name].append(sizes)
         tried = trials[name, stream]

@@ -1,4 +1,4 @@
-// The road up to the partition in an unmodified mlir-opt: earlier products are made on the way.
+// The partition in an unmodified mlir-opt: the pass computes missing results of earlier passes.
 // REQUIRES: no-sanitizer
 // RUN: mlir-opt --load-dialect-plugin=%plugin --load-pass-plugin=%plugin \
 // RUN:   --pipeline-partition="cluster=local:2 microbatches=4 stages=2" %s | FileCheck %s

@@ -11,7 +11,7 @@
 // CHECK: .stagewright PROGBITS
 // CHECK-DAG: FUNC GLOBAL DEFAULT {{.*}} step.0
 // CHECK-DAG: OBJECT GLOBAL PROTECTED {{.*}} stagewright_api
-// Nothing of ours is left to resolve.
+// No symbol of the runtime is left to resolve.
 // CHECK-NOT: sw_
 
 // MANIFEST: SWX1

@@ -1,4 +1,4 @@
-// Code for several processors in one artifact: the best has the plain names, data and the table are there once.
+// Code for several processors in one artifact: code for the best one has the plain names; data and the table exist once.
 // RUN: pp-compile %S/../Conversion/RankToHost/lower-rank-to-host.mlir --target-cpu=x86-64-v3,x86-64-v4 --quiet -o %t.swx
 // RUN: llvm-readelf --dyn-syms %t.swx | FileCheck %s
 // RUN: llvm-readelf -p .stagewright %t.swx | FileCheck %s --check-prefix=MANIFEST

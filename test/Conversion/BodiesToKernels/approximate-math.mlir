@@ -36,7 +36,7 @@ func.func private @everything_in_f32(%x: vector<8xf32>) -> vector<8xf32> {
   return %5 : vector<8xf32>
 }
 
-// Only where a lane holds a huge argument is 2 / pi asked for more digits.
+// More digits of 2 / pi are used only if a lane holds a huge argument.
 // CHECK-LABEL: @one_branch_for_all_lanes
 // CHECK: %[[HUGE:.*]] = arith.cmpf olt, %{{.*}}, %{{.*}} : vector<16xf32>
 // CHECK: %[[ANY:.*]] = vector.reduction <or>, %[[HUGE]] : vector<16xi1> into i1

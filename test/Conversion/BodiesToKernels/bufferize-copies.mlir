@@ -1,6 +1,6 @@
 // RUN: pp-opt %s -body-pass-destinations -body-bufferize -canonicalize | FileCheck %s
 
-// Two results of one operation, of which one array is made behind a reshape: each is written in its place.
+// Two results of one operation are reshaped and put into one array: the operation writes each one in its place.
 // CHECK-LABEL: @joined
 // CHECK-SAME: (%{{.*}}, %[[OUT:[a-z0-9_]+]]: memref<4x32xf32>)
 // CHECK: %[[ALL:.*]] = memref.alloc() {{.*}} memref<4x32xf32>
@@ -38,7 +38,7 @@ func.func private @joined(%x: tensor<4x4x4xf32>) -> tensor<4x32xf32> {
   return %y : tensor<4x32xf32>
 }
 
-// Boxes that meet are filled one after the other: what the second leaves of the first depends on the order.
+// Boxes that overlap are filled one after the other, because the contents of the overlap depend on the order.
 // CHECK-LABEL: @meeting
 // CHECK: linalg.generic
 // CHECK: memref.copy %{{.*}} to memref<4x16xf32, strided<[32, 1], offset: 8>>
@@ -65,7 +65,7 @@ func.func private @meeting(%x: tensor<4x16xf32>) -> tensor<4x32xf32> {
   return %y : tensor<4x32xf32>
 }
 
-// Rows of the second box begin at a place that wide loads cannot take: it is copied.
+// Rows of the second box begin at addresses that wide loads do not support, so the box is copied.
 // CHECK-LABEL: @crooked
 // CHECK: %[[APART:.*]] = memref.alloc() {{.*}} memref<4x16xf32>
 // CHECK: linalg.generic {{.*}} outs(%{{.*}}, %[[APART]] :
@@ -136,7 +136,7 @@ func.func private @update(%x: tensor<8xf32>, %v: tensor<1xf32>, %at: tensor<i32>
   return %y : tensor<8xf32>
 }
 
-// Nothing else needs the array, or a loop carries it: no copy.
+// If nothing else needs the array, or a loop carries it, there is no copy.
 // CHECK-LABEL: @update_own
 // CHECK: %[[OWN:.*]] = memref.alloc() {{.*}} : memref<8xf32>
 // CHECK-NOT: memref.copy %{{.*}} : memref<8xf32>

@@ -1,6 +1,6 @@
 // RUN: pp-opt %s -body-pass-destinations -body-bufferize | FileCheck %s
 
-// A view that takes steps and drops dimensions becomes two.
+// A view that has steps and drops dimensions becomes two views.
 // CHECK-LABEL: @stepped
 // CHECK: %[[STEPPED:.*]] = memref.subview %{{.*}}[0, 0, 3] [2, 1, 1] [3, 1, 1] : memref<5x1x6xf32> to memref<2x1x1xf32,
 // CHECK: memref.subview %[[STEPPED]][0, 0, 0] [2, 1, 1] [1, 1, 1] : memref<2x1x1xf32, {{.*}}> to memref<2xf32,
@@ -11,7 +11,7 @@ func.func private @stepped(%x: tensor<5x1x6xf32>) -> tensor<2xf32> {
   return %2 : tensor<2xf32>
 }
 
-// Branches yield one layout: a slice that one of them leaves as it is has been copied.
+// Branches yield one layout, so a slice that one of them yields unchanged is copied.
 // CHECK-LABEL: @chosen
 // CHECK: scf.if %{{.*}} -> (memref<4xf32>)
 // CHECK: } else {
@@ -34,7 +34,7 @@ func.func private @chosen(%which: tensor<i1>, %at: tensor<index>, %x: tensor<8x4
   return %3 : tensor<4xf32>
 }
 
-// One that both write in place, too, for one of them may get a copy of its own.
+// So is a slice that a branch could update in place, because the two branches may have different copies.
 // CHECK-LABEL: @written
 // CHECK: scf.if %{{.*}} -> (memref<4xf32>)
 // CHECK-NOT: memref.cast

@@ -1,7 +1,7 @@
 // RUN: pp-opt %s -body-bufferize -canonicalize | FileCheck %s
 
-// When the writer of a buffer that is copied into a box of another may write to that box, and when not. For results of one
-// operation, reshaped ones and rows that begin at odd places see bufferize-copies.mlir.
+// A buffer is copied into a box of another: when its writer may write to that box, and when not. For results of one operation,
+// reshaped ones and rows that begin at odd places see bufferize-copies.mlir.
 
 // CHECK-LABEL: @moved
 // CHECK-SAME: (%[[X:[a-z0-9_]+]]: memref<4x8xf32>, %[[OUT:[a-z0-9_]+]]: memref<4x32xf32>)
@@ -21,7 +21,7 @@ func.func private @moved(%x: memref<4x8xf32>, %out: memref<4x32xf32>) {
   return
 }
 
-// A box with a computed number of rows may begin to exist only after the writer.
+// A box with a computed number of rows may be defined only after the writer.
 // CHECK-LABEL: @computed_size
 // CHECK:      linalg.exp
 // CHECK:      memref.copy
@@ -39,7 +39,7 @@ func.func private @computed_size(%x: memref<?x8xf32>, %out: memref<4x32xf32>) {
   return
 }
 
-// The other box lies at a computed place, perhaps at this one: its contents must be replaced by the copy.
+// The other box lies at a computed place, perhaps the same one: then the copy must replace its contents.
 // CHECK-LABEL: @other_at_computed_place
 // CHECK:      linalg.exp
 // CHECK:      linalg.fill
@@ -58,7 +58,7 @@ func.func private @other_at_computed_place(%x: memref<4x8xf32>, %at: index, %out
   return
 }
 
-// The whole is filled before the copy. Written in its place, the part would be lost.
+// The whole is filled before the copy. If the part were written to its box directly, the fill would overwrite it.
 // CHECK-LABEL: @filled_before
 // CHECK:      linalg.exp
 // CHECK:      linalg.fill
@@ -76,7 +76,7 @@ func.func private @filled_before(%x: memref<4x8xf32>, %out: memref<4x32xf32>) {
   return
 }
 
-// Rows of 9 float32: all but the first begin at places that wide loads cannot take.
+// Rows of 9 float32: all but the first begin at addresses that wide loads do not support.
 // CHECK-LABEL: @odd_rows
 // CHECK:      linalg.exp
 // CHECK:      memref.copy
@@ -91,7 +91,7 @@ func.func private @odd_rows(%x: memref<4x8xf32>, %out: memref<4x9xf32>) {
   return
 }
 
-// 8 bfloat16 are 16 bytes: rows and boxes of 8 are moved, those of 4 are not.
+// 8 bfloat16 are 16 bytes: rows and boxes of 8 are written directly, those of 4 are copied.
 // CHECK-LABEL: @bytes_not_elements
 // CHECK:      %[[WHOLE:.*]] = memref.alloc() : memref<4x24xbf16>
 // CHECK:      %[[BOX:.*]] = memref.subview %[[WHOLE]][0, 8] [4, 8] [1, 1]
@@ -115,7 +115,7 @@ func.func private @bytes_not_elements(%x: memref<4x8xbf16>, %y: memref<4x4xbf16>
   return
 }
 
-// The part is read by another operation too, which would then read strided rows, and of a larger array.
+// Another operation also reads the part. If the part were in the box, it would read strided rows of a larger array.
 // CHECK-LABEL: @read_elsewhere
 // CHECK:      linalg.exp
 // CHECK:      memref.copy

@@ -7,7 +7,7 @@
 #dq = affine_map<(h, q, d, k) -> (h, q, d)>
 #dk = affine_map<(h, k, d, q) -> (h, k, d)>
 
-// Scores that are read under a causal mask alone.
+// Scores that are read only under a causal mask.
 // CHECK-LABEL: @scores
 // CHECK: linalg.contract {{.*}} {host.triangle = array<i64: 1, 2, 64, 64>}
 func.func private @scores(%q: tensor<2x64x8xf32>, %k: tensor<2x64x8xf32>) -> tensor<2x64x64xf32> {
@@ -34,7 +34,7 @@ func.func private @scores(%q: tensor<2x64x8xf32>, %k: tensor<2x64x8xf32>) -> ten
   return %p : tensor<2x64x64xf32>
 }
 
-// One reader that looks behind the mask, here by the value of the other arm, needs all of them.
+// A reader that uses masked scores too, here in the other arm of the select, needs all of them.
 // CHECK-LABEL: @read_everywhere
 // CHECK-NOT: host.triangle
 // CHECK: return
@@ -57,7 +57,7 @@ func.func private @read_everywhere(%q: tensor<2x64x8xf32>, %k: tensor<2x64x8xf32
   return %p : tensor<2x64x64xf32>
 }
 
-// Gradients of scores are zero behind the mask: half of the terms of both sums are.
+// Gradients of masked scores are zero, so half of the terms of both sums are zero.
 // CHECK-LABEL: @gradients
 // CHECK: linalg.contract {{.*}} {host.triangle = array<i64: 1, 3, 64, 64>}
 // CHECK: linalg.contract {{.*}} {host.triangle = array<i64: 3, 1, 64, 64>}

@@ -41,7 +41,7 @@ func.func private @reduction(%x: tensor<2x4xf32>, %sum: tensor<1x4xf32> {rank.ac
   return %2 : tensor<1x4xf32>
 }
 
-// Of a gradient of one sample the sum over samples is none: the sum over its rows starts from the gradient so far.
+// The gradient of one sample needs no sum over samples: the sum over its rows starts from the gradient so far.
 // CHECK-LABEL: @one_sample
 // CHECK-SAME: %[[SUM:[a-z0-9]+]]: tensor<4xf32> {rank.accumulate}
 // CHECK: %[[WIDE:.*]] = tensor.expand_shape %[[SUM]]
@@ -70,7 +70,7 @@ func.func private @one_sample(%x: tensor<1x8x4xf32>, %sum: tensor<4xf32> {rank.a
   return %1 : tensor<4xf32>
 }
 
-// What has another use is not folded: the sum is updated in place.
+// A value with another use is not folded: the sum is updated in place.
 // CHECK-LABEL: @shared
 // CHECK-SAME: %[[SUM:[a-z0-9]+]]: tensor<8x4xf32> {rank.accumulate}
 // CHECK: %[[P:.*]] = linalg.contract
@@ -136,7 +136,7 @@ func.func private @rows(%rows: tensor<5x4xbf16>, %ids: tensor<5xindex>, %sum: te
   return %1 : tensor<8x4xf32>
 }
 
-// A loop that reads the table besides what it adds to is none of these.
+// A loop that reads rows of the table other than the one to which it adds is not folded.
 // CHECK-LABEL: @table_is_read
 // CHECK-SAME: %[[SUM:[a-z0-9]+]]: tensor<8xf32> {rank.accumulate}
 // CHECK: %[[LOOP:.*]] = scf.for

@@ -18,11 +18,11 @@ func.func private @two_consumers(%x: tensor<8xf32>, %y: tensor<8xf32>) -> (tenso
   return %1, %2 : tensor<8xf32>, tensor<8xf32>
 }
 
-// Of long rows neither is, for each consumer would read more bytes.
+// With long rows the producer is not computed again, because each consumer would read more bytes.
 // LONG-LABEL: @more_reads
 // LONG-COUNT-3: linalg.generic
 // LONG: return
-// One that would have each consumer read two arrays instead of one is not.
+// A producer is not computed again if each consumer would then read two arrays instead of one.
 // CHECK-LABEL: @more_reads
 // CHECK-COUNT-3: linalg.generic
 // CHECK: return
@@ -34,7 +34,7 @@ func.func private @more_reads(%x: tensor<8xf32>, %y: tensor<8xf32>, %z: tensor<8
   return %1, %2 : tensor<8xf32>, tensor<8xf32>
 }
 
-// An exponential is not either, unless rows are too long to be kept.
+// An exponential is not computed again, unless rows are too long to be kept.
 // LONG-LABEL: @costly
 // LONG-COUNT-2: linalg.generic
 // LONG-NOT: linalg.generic
@@ -50,7 +50,7 @@ func.func private @costly(%x: tensor<8xf32>, %y: tensor<8xf32>) -> (tensor<8xf32
   return %1, %2 : tensor<8xf32>, tensor<8xf32>
 }
 
-// The producer of a reduction goes into it.
+// The producer of a reduction is fused into it.
 // CHECK-LABEL: @into_reduction
 // CHECK: linalg.generic {{.*}}"reduction"
 // CHECK: arith.mulf
@@ -68,7 +68,7 @@ func.func private @into_reduction(%x: tensor<8x4xf32>, %s: tensor<8xf32>) -> ten
   return %1 : tensor<8xf32>
 }
 
-// A sum over one element, and the reshape before it, are nothing.
+// A sum over one element and the reshape before it are removed.
 // CHECK-LABEL: @units
 // CHECK: linalg.generic {{.*}} iterator_types = ["parallel", "reduction"]
 // CHECK-NOT: tensor.expand_shape
@@ -104,7 +104,7 @@ func.func private @units(%x: tensor<8x4xf32>) -> tensor<8x4xf32> {
   return %y : tensor<8x4xf32>
 }
 
-// What adds to a value is not computed again for every point of a consumer: it would add again.
+// An operation that adds to a value is not repeated for every point of a consumer: it would add again.
 // CHECK-LABEL: @adds_once
 // CHECK-COUNT-2: linalg.generic
 // CHECK-NOT: linalg.generic
@@ -126,8 +126,8 @@ func.func private @adds_once(%x: tensor<8xf32>, %so_far: tensor<8xf32>, %y: tens
   return %s : tensor<f32>
 }
 
-// Of an array of which fewer elements are read than it has, only those are computed; what they are computed from is read in
-// its own type.
+// If fewer elements of an array are read than it has, only those are computed; the input from which they are computed is read
+// in its own type.
 // CHECK-LABEL: @reads_elements
 // CHECK-SAME: (%[[IDS:.*]]: tensor<3xindex>, %[[TABLE:.*]]: tensor<50x8xf32>, %[[SHIFT:.*]]: tensor<50x1xf32>)
 // CHECK: linalg.generic
@@ -179,7 +179,7 @@ func.func private @reads_elements_often(%ids: tensor<9xindex>, %table: tensor<5x
   return %read : tensor<9xf32>
 }
 
-// The sum of an array that is zero but in one column is the number in that column, if there is such a column.
+// The sum of an array that is zero except in one column is the number in that column, if the column exists.
 // CHECK-LABEL: @sums_one_hot
 // CHECK-NOT: "reduction"
 // CHECK: linalg.generic {{.*}} iterator_types = ["parallel"]
@@ -210,7 +210,7 @@ func.func private @sums_one_hot(%hot: tensor<8xi32>) -> tensor<8xf32> {
   return %sum#1 : tensor<8xf32>
 }
 
-// Times an array, zero may not be zero: that array may hold what is not finite.
+// Zero times an element of an array need not be zero, because the element may be infinite or NaN.
 // CHECK-LABEL: @sums_products
 // CHECK: linalg.generic {{.*}} iterator_types = ["parallel", "reduction"]
 func.func private @sums_products(%hot: tensor<8xi32>, %x: tensor<8x50xf32>) -> tensor<8xf32> {
@@ -232,8 +232,8 @@ func.func private @sums_products(%hot: tensor<8xi32>, %x: tensor<8x50xf32>) -> t
   return %sum : tensor<8xf32>
 }
 
-// One step of a recurrence reads one row of the transposed input: only that row is computed. The number of a column in the row is
-// its number in the input.
+// One iteration of a recurrence reads one row of the transposed input: only that row is computed. Its columns are numbered as in
+// the input.
 // CHECK-LABEL: @one_step
 // CHECK: %[[ROW:.*]] = tensor.extract_slice %arg0[0, 5, 8] [4, 1, 16] [1, 1, 1] : tensor<4x64x32xf32> to tensor<4x16xf32>
 // CHECK: linalg.generic {{.*}} ins(%[[ROW]] : tensor<4x16xf32>)
@@ -267,7 +267,7 @@ func.func @one_step(%x: tensor<4x64x32xf32>) -> tensor<4x16xf32> {
   return %y : tensor<4x16xf32>
 }
 
-// All of it is read, in parts: it is computed once.
+// The whole array is read, in parts, so it is computed once.
 // CHECK-LABEL: @all_parts
 // CHECK: math.exp
 // CHECK-NOT: math.exp
@@ -285,7 +285,7 @@ func.func @all_parts(%x: tensor<4x32xf32>) -> (tensor<4x16xf32>, tensor<4x16xf32
   return %s, %u : tensor<4x16xf32>, tensor<4x16xf32>
 }
 
-// The row that an iteration reads is a number, not an array of one element.
+// The index of the row that an iteration reads is a number, not an array of one element.
 // CHECK-LABEL: @row_number
 // CHECK: scf.for %[[I:.*]] = %{{.*}} to %{{.*}} step
 // CHECK-NOT: linalg.generic

@@ -1,6 +1,6 @@
 // RUN: pp-opt %s --pass-pipeline='builtin.module(func.func(body-order-loops))' | FileCheck %s
 
-// A sum over rows walks along rows: the kept dimension, contiguous, goes innermost.
+// A sum over rows has the kept dimension, which is contiguous, as its innermost loop.
 // CHECK: #[[IN:.*]] = affine_map<(d0, d1) -> (d0, d1)>
 // CHECK: #[[OUT:.*]] = affine_map<(d0, d1) -> (d1)>
 // CHECK-LABEL: @sum_of_rows

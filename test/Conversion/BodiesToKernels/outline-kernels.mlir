@@ -18,7 +18,7 @@ func.func private @second(%x: memref<8xf32>, %y: memref<8xf32>) {
   return
 }
 
-// Two views of one buffer may alias: no promise.
+// Two views of one buffer may alias, so their arguments are not marked noalias.
 // CHECK-LABEL: @views
 // CHECK: call @kernel.2
 func.func private @views(%x: memref<16xf32>) {
@@ -28,7 +28,7 @@ func.func private @views(%x: memref<16xf32>) {
   return
 }
 
-// A view at an offset known only at run time is made inside.
+// A view at an offset known only at run time is made inside the kernel.
 // CHECK-LABEL: @moving
 // CHECK: %[[I:.*]] = memref.load
 // CHECK: call @kernel.3(%arg0, %[[I]], %arg2)

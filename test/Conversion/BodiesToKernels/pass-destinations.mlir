@@ -1,6 +1,6 @@
 // RUN: pp-opt %s --pass-pipeline='builtin.module(func.func(body-raise-contractions,body-fold-accumulation,body-pass-destinations),body-bufferize,func.func(canonicalize,cse))' | FileCheck %s
 
-// Inputs, results, sums. The contraction writes into the sum, the exponential into the result; nothing is copied.
+// Arguments: inputs, results, sums. The contraction writes into the sum, the exponential into the result; nothing is copied.
 // CHECK-LABEL: @body
 // CHECK-SAME: (%[[X:.*]]: memref<8x2xf32>, %[[Y:.*]]: memref<2x4xf32>, %[[OUT:.*]]: memref<2x4xf32>, %[[SUM:.*]]: memref<8x4xf32> {rank.accumulate})
 // CHECK-NOT: memref.alloc
@@ -52,8 +52,8 @@ func.func private @twice(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
   return %0, %0 : tensor<8xf32>, tensor<8xf32>
 }
 
-// Two results that start from one array of zeros, which no fill makes: neither destination may hold the zeros, or the one
-// would be written over before the other is copied.
+// Two results that start from one array of zeros, which no fill makes: neither destination may hold the zeros, since writing
+// one result would overwrite them before the other is made.
 // CHECK-LABEL: @start
 // CHECK-SAME: %[[X:[a-z0-9]+]]: memref<4x8xf32>, %[[A:[a-z0-9]+]]: memref<8xf32>, %[[B:[a-z0-9]+]]: memref<8xf32>)
 // CHECK-NOT: outs(%[[A]]
@@ -99,8 +99,8 @@ func.func private @updated(%x: tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<4x8x
   return %b, %a : tensor<4x8xf32>, tensor<4x8xf32>
 }
 
-// A loop that swaps what it carries: each goes through a copy into the other's buffer, and none is left in a buffer that
-// the next iteration would write.
+// A loop that swaps two values that it carries: each goes through a copy into the other's buffer, and none is left in a buffer
+// that the next iteration would write.
 // CHECK-LABEL: @swapped
 // CHECK-SAME: %[[A:[a-z0-9]+]]: memref<8xf32>, %[[B:[a-z0-9]+]]: memref<8xf32>)
 // CHECK: scf.for
@@ -120,7 +120,7 @@ func.func private @swapped(%x: tensor<8xf32>, %y: tensor<8xf32>) -> (tensor<8xf3
   return %r#0, %r#1 : tensor<8xf32>, tensor<8xf32>
 }
 
-// A loop whose end depends on what it computes carries in one buffer too.
+// A loop whose end depends on what it computes also keeps each carried value in one buffer.
 // CHECK-LABEL: @open
 // CHECK: memref.copy %{{.*}}, %[[H:[a-z0-9_]+]] :
 // CHECK: scf.while
@@ -176,7 +176,7 @@ func.func private @update(%g: tensor<64x32xf32>, %m: tensor<64x32xf32> {rank.acc
   return %0 : tensor<64x32xf32>
 }
 
-// One that reads the rows of another turn keeps a copy of what was there.
+// A loop that reads rows that another iteration writes keeps a copy of their old contents.
 // CHECK-LABEL: @shift
 // CHECK: memref.copy
 // CHECK: scf.for
@@ -199,7 +199,7 @@ func.func private @shift(%m: tensor<64x32xf32> {rank.accumulate}) -> tensor<64x3
   return %0 : tensor<64x32xf32>
 }
 
-// A triangle that was found is the operation's own from here on; for a slice of its loops it does not hold.
+// A triangle that was found becomes a part of the operation, unless the operation has become a slice of its loops.
 // CHECK-LABEL: @triangle
 // CHECK: rank.contract overwrite {{.*}} triangle [0, 1] ins(%{{.*}} : memref<64x16xf32>, memref<64x16xf32>)
 // CHECK: rank.contract overwrite maps {{\[[^]]*\]}} ins(%{{.*}} : memref<8x16xf32>, memref<64x16xf32>)

@@ -68,7 +68,7 @@ func.func private @narrow(%x: tensor<8x16xbf16>, %w: tensor<16x4xbf16>) -> tenso
   return %0 : tensor<8x4xbf16>
 }
 
-// A softmax is taken apart into what fuses.
+// A softmax is decomposed into operations that can be fused.
 // CHECK-LABEL: @softmax
 // CHECK-NOT: linalg.softmax
 // CHECK: math.exp

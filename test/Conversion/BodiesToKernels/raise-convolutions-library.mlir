@@ -2,7 +2,7 @@
 
 // CHECK-DAG: #[[STRIDED:.*]] = affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d2 + d3 * 2, d4 + d5 * 2, d6)>
 
-// A stride of 2 over an image padded behind; the filters, which lie as places, channels, filters, are transposed.
+// A stride of 2 over an image padded at the end; the filters, laid out as taps, channels, filters, are transposed.
 // CHECK-LABEL: func @forward(
 // CHECK-SAME: %[[X:.*]]: tensor<4x8x8x8xf32>, %[[W:.*]]: tensor<3x3x8x16xf32>
 // CHECK: %[[T:.*]] = linalg.transpose ins(%[[W]] {{.*}} permutation = [3, 0, 1, 2]
@@ -23,7 +23,7 @@ func.func @forward(%x: tensor<4x8x8x8xf32>, %w: tensor<3x3x8x16xf32>) -> tensor<
   return %y : tensor<4x4x4x16xf32>
 }
 
-// Channels first, in bfloat16, on what is there already.
+// Channels first, in bfloat16, added to the previous contents.
 // CHECK-LABEL: func @forward_onto(
 // CHECK: %[[Y:.*]] = rank.convolve result image_dims [0, 1, 2, 3] filter_dims [0, 1, 2, 3] result_dims [0, 1, 2, 3]
 // CHECK: linalg.generic {{.*}} ins(%[[Y]] : tensor<2x16x6x6xbf16>) outs(%{{.*}} : tensor<2x16x6x6xbf16>)
@@ -38,7 +38,7 @@ func.func @forward_onto(%x: tensor<2x8x8x8xbf16>, %w: tensor<16x8x3x3xbf16>, %y0
 #sum_result = affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d3, d5, d1)>
 #sum_filter = affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d2, d4, d6, d1)>
 
-// The gradient of the result is widened with zeros: by the stride.
+// The gradient of the result is dilated with zeros, by the stride.
 // CHECK-LABEL: func @filter_gradient(
 // CHECK-SAME: %[[X:.*]]: tensor<4x8x8x8xf32>, %[[DY:.*]]: tensor<4x4x4x16xf32>
 // CHECK: %[[DW:.*]] = rank.convolve filter image_dims [0, 3, 1, 2] filter_dims [0, 3, 1, 2] result_dims [0, 3, 1, 2]
@@ -73,7 +73,7 @@ func.func @filter_gradient(%x: tensor<4x8x8x8xf32>, %dy: tensor<4x4x4x16xf32>) -
 #reversed = affine_map<(d0, d1, d2, d3) -> (-d0 + 2, -d1 + 2, d2, d3)>
 #same = affine_map<(d0, d1, d2, d3) -> (d0, d1, d2, d3)>
 
-// Widened and padded gradient, reversed filters: neither is made.
+// Neither the dilated and padded gradient nor the reversed filters are made.
 // CHECK-LABEL: func @image_gradient(
 // CHECK-SAME: %[[DY:.*]]: tensor<4x4x4x16xf32>, %[[W:.*]]: tensor<3x3x8x16xf32>
 // CHECK: %[[T:.*]] = linalg.transpose ins(%[[W]]
@@ -104,7 +104,7 @@ func.func @image_gradient(%dy: tensor<4x4x4x16xf32>, %w: tensor<3x3x8x16xf32>) -
   return %dx : tensor<4x8x8x8xf32>
 }
 
-// A widened image under filters that are not reversed is none of the three.
+// A dilated image with filters that are not reversed is none of the three convolutions.
 // CHECK-LABEL: func @not_reversed(
 // CHECK-NOT: rank.convolve
 func.func @not_reversed(%dy: tensor<4x4x4x16xf32>, %w: tensor<3x3x8x16xf32>) -> tensor<4x8x8x8xf32> {
@@ -137,7 +137,7 @@ func.func @groups(%x: tensor<2x8x8x4xf32>, %w: tensor<3x3x4xf32>, %y0: tensor<2x
 #read_result = affine_map<(n, o, i, h, j, w, c) -> (n, h, w, o)>
 #write_filter = affine_map<(n, o, i, h, j, w, c) -> (i, j, c, o)>
 
-// The library has no float64: a kernel, which reads the image with the stride instead of a dilated gradient.
+// The library has no float64, so this is a kernel; it reads the image with the stride instead of a dilated gradient.
 // CHECK-LABEL: func @filter_gradient_f64(
 // CHECK-SAME: %[[X64:.*]]: tensor<2x9x9x3xf64>, %[[G64:.*]]: tensor<2x4x4x8xf64>
 // CHECK-NOT: tensor.insert_slice

@@ -42,8 +42,8 @@ func.func private @weight_gradient(%x: tensor<2x9x9x3xf32>, %g: tensor<2x4x4x8xf
 #weight = affine_map<(n, h, i, c, o) -> (i, c, o)>
 #result = affine_map<(n, h, i, c, o) -> (n, h, c)>
 
-// The gradient of the input, of a stride of 2 and three taps: even elements meet two of them, odd ones the middle one,
-// which is no convolution.
+// The gradient of the input, of a stride of 2 and three taps: even elements meet two of them, odd ones the middle one, which is
+// not a convolution.
 // CHECK-LABEL: @input_gradient
 // CHECK: tensor.insert_slice %arg0 into {{.*}}[0, 1, 0] [2, 4, 8] [1, 1, 1] : tensor<2x4x8xf32> into tensor<2x5x8xf32>
 // CHECK: tensor.extract_slice %arg1[0, 0, 0] [2, 3, 8] [2, 1, 1]

@@ -31,7 +31,7 @@ func.func private @sum_in_any_order(%x: memref<4x8xf32>, %sum: memref<4xf32>, %m
   return
 }
 
-// A rounding that disappeared in one kernel would make two numbers of one.
+// If one of two kernels left out a rounding, the same value would be two different numbers.
 // CHECK-LABEL: @narrow
 func.func private @narrow(%x: f32) -> f32 {
   // CHECK: arith.truncf %{{[a-z0-9]+}} : f32 to bf16

@@ -1,6 +1,6 @@
 // RUN: pp-opt %s --pass-pipeline='builtin.module(body-size-workspaces,verify-rank-programs)' --split-input-file | FileCheck %s
 
-// A backward reads the stash of its last layer first, which then makes room for what the first layer's needs: beside
+// A backward first reads the stash of its last layer. The temporaries of the first layer then reuse that memory: in addition to
 // both stashes there are 64 bytes of workspace, not 256.
 // CHECK-LABEL: rank.program @one.0
 // CHECK-SAME: arena = 384 : i64
@@ -45,8 +45,8 @@ rank.program @one.0 rank 0 device "d0" of @one microbatches 4 schedule "1f1b" {
 
 // -----
 
-// With two microbatches under way no slot of the ring is free while another action runs: the stash keeps memory of
-// its own.
+// With two microbatches in flight no slot of the ring is free while another action runs, so the stash keeps memory of its
+// own.
 // CHECK-LABEL: rank.program @two.0
 // CHECK-SAME: shared = 0 : i64
 // CHECK: %k = rank.buffer "k" stash depth 2 : memref<16xf32>
@@ -77,7 +77,7 @@ rank.program @two.0 rank 0 device "d0" of @two microbatches 2 only schedule "han
 
 // -----
 
-// A ring of two slots lies where the optimizer has its temporaries once no microbatch is under way: the workspace has
+// A ring of two slots lies in memory that the optimizer uses for temporaries when no microbatch is in flight: the workspace has
 // the 256 bytes of the optimizer, not 128 more.
 // CHECK-LABEL: rank.program @three.0
 // CHECK-SAME: arena = 256 : i64
@@ -116,8 +116,8 @@ rank.program @three.0 rank 0 device "d0" of @three microbatches 2 only schedule 
 
 // -----
 
-// Two stages of which one fills while the other drains: of each at most two microbatches are held, and of both together
-// at most three. Rings take four slots. Buffers of one stage move together.
+// One stage fills while the other drains: each holds at most two microbatches, and both together at most three. Rings take four
+// slots. Buffers of one stage move together.
 // CHECK-LABEL: rank.program @four.0
 // CHECK-SAME: arena = 384 : i64
 // CHECK-SAME: live_peak = 384 : i64
@@ -197,8 +197,8 @@ rank.program @four.0 rank 0 device "d0" of @four microbatches 3 only schedule "h
 
 // -----
 
-// Two gathers, one after the other, have one ring in the workspace. A temporary of a call during the first lies beside it, one
-// after both does not.
+// Two gathers that run one after the other share a ring in the workspace. A temporary of a call during the first gather lies
+// beside the ring; one of a call after both overlaps it.
 // CHECK-LABEL: rank.program @gathers.0
 // CHECK: %a = rank.buffer "a" stash at [[PLACE:[0-9]+]] : memref<2x16xf32>
 // CHECK: %b = rank.buffer "b" stash at [[PLACE]] : memref<2x16xf32>

@@ -1,7 +1,7 @@
 // RUN: pp-opt %s --pass-pipeline='builtin.module(func.func(convert-elementwise-to-linalg,body-sum-slices,canonicalize,cse))' --split-input-file | FileCheck %s
 
-// Two slices that share no element are both inserted, and start from nothing as they are all there is; a third that meets
-// the first is added there.
+// Two slices that share no element are inserted into an empty array, because together they cover it; a third, which overlaps
+// the first, is added to it.
 // CHECK-LABEL: @pooling
 // CHECK-SAME: %[[A:[a-z0-9]+]]: tensor<4xf32>, %[[B:[a-z0-9]+]]: tensor<4xf32>, %[[C:[a-z0-9]+]]: tensor<3xf32>
 // CHECK-NOT: linalg.fill
@@ -26,7 +26,7 @@ func.func private @pooling(%a: tensor<4xf32>, %b: tensor<4xf32>, %c: tensor<3xf3
 
 // -----
 
-// A pad is a slice as well.
+// A padded array is treated as a slice too.
 // CHECK-LABEL: @rotary
 // CHECK-SAME: %[[A:[a-z0-9]+]]: tensor<2x3xf32>, %[[B:[a-z0-9]+]]: tensor<2x3xf32>
 // CHECK-NOT: tensor.pad

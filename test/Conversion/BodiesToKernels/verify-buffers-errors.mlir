@@ -1,6 +1,6 @@
 // RUN: pp-opt %s --pass-pipeline='builtin.module(func.func(body-verify-buffers))' --split-input-file --verify-diagnostics
 
-// A stash that is a result too, updated in place in the destination of the other result: what gave wrong gradients.
+// A stash that is also a result is updated in place for the other result. This once gave wrong gradients.
 func.func private @stash(%x: memref<4x8xf32>, %b: memref<4x8xf32>, %a: memref<4x8xf32>) {
   %t = bufferization.to_tensor %x restrict : memref<4x8xf32> to tensor<4x8xf32>
   %e = tensor.empty() : tensor<4x8xf32>
@@ -17,7 +17,7 @@ func.func private @stash(%x: memref<4x8xf32>, %b: memref<4x8xf32>, %a: memref<4x
 
 // -----
 
-// A destination written before the last reader of what lies in it.
+// A destination is written before the last reader of a value in it.
 func.func private @destination(%x: memref<8xf32>, %b: memref<8xf32>, %a: memref<8xf32>) {
   %t = bufferization.to_tensor %x restrict : memref<8xf32> to tensor<8xf32>
   %d = bufferization.to_tensor %b restrict writable : memref<8xf32> to tensor<8xf32>
@@ -32,7 +32,7 @@ func.func private @destination(%x: memref<8xf32>, %b: memref<8xf32>, %a: memref<
 
 // -----
 
-// Written after the read, and read again by the next iteration.
+// A value is overwritten after it is read, and the next iteration reads it again.
 func.func private @again(%x: memref<8xf32>, %out: memref<8xf32>, %n: index) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -55,7 +55,7 @@ func.func private @again(%x: memref<8xf32>, %out: memref<8xf32>, %n: index) {
 
 // -----
 
-// What the next iteration reads must lie where it looks for it.
+// A carried value must be left in the buffer that the next iteration reads.
 func.func private @elsewhere(%out: memref<8xf32>, %n: index) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

@@ -29,7 +29,7 @@ func.func private @apart(%x: memref<2x8xf32>, %out: memref<8x8xf32>) {
   return
 }
 
-// What a box of a value becomes is made in the box and put there: no write, and the rest is as it was.
+// The new contents of a box are made in the box and then inserted there: nothing is overwritten, and the rest stays.
 // CHECK-LABEL: @box
 func.func private @box(%out: memref<4x8xf32>, %i: index) {
   %t = bufferization.to_tensor %out restrict writable : memref<4x8xf32> to tensor<4x8xf32>
@@ -40,7 +40,7 @@ func.func private @box(%out: memref<4x8xf32>, %i: index) {
   return
 }
 
-// Made piece by piece in every second column of the destination, then put there: no write.
+// A value is made in parts in every second column of the destination, then inserted there: nothing is overwritten.
 // CHECK-LABEL: @strided
 func.func private @strided(%x: memref<1x1xf32>, %out: memref<1x3xf32>) {
   %t = bufferization.to_tensor %x restrict : memref<1x1xf32> to tensor<1x1xf32>
@@ -54,7 +54,7 @@ func.func private @strided(%x: memref<1x1xf32>, %out: memref<1x3xf32>) {
   return
 }
 
-// A copy for an insertion need not hold what the insertion fills.
+// A copy into which a value is inserted need not have the elements that the insertion overwrites.
 // CHECK-LABEL: @copied
 func.func private @copied(%x: memref<8xf32>, %a: memref<4x8xf32>, %b: memref<4x8xf32>) {
   %t = bufferization.to_tensor %x restrict : memref<8xf32> to tensor<8xf32>

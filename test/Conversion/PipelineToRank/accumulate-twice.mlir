@@ -1,5 +1,5 @@
-// Two results of one node that are parts of one gradient: one accumulator, to which the body adds both in turn. An argument
-// for each would be the same memory twice, where kernels take arguments to be apart.
+// Two results of one node that are parts of one gradient: one accumulator, to which the body adds both in turn. Two arguments
+// would be the same memory, but kernels assume that arguments do not alias.
 // RUN: pp-opt %s -pipeline-schedule -lower-pipeline-to-rank -verify-rank-programs | FileCheck %s
 
 func.func private @layer.F(%w: tensor<4xf32>, %x: tensor<4xf32>) -> tensor<f32> {

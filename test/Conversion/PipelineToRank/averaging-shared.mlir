@@ -5,7 +5,7 @@
 // CHECK-NEXT: rank.collective @gradients.0.rank0 among [0, 1] : memref<16xf32>
 // CHECK-NEXT: rank.collective @gradients.0.rank2 among [2, 3] : memref<16xf32>
 // CHECK-LABEL: rank.program @step.1
-// Half of the microbatches, and one of two copies.
+// The weight is that of half of the microbatches times that of one of two copies.
 // CHECK: rank.buffer "w" parameter 0 own {{[0-9]+}} weight 2.500000e-01
 // CHECK: rank.buffer "gradient/w.part1" gradient 1 weight 2.500000e-01
 // CHECK: rank.all_reduce @gradients.0.rank0(%gradient.w.part1) at

@@ -1,5 +1,5 @@
-// Replicas that average their parameters: gradients are not summed over ranks, and state of averages and of each replica is state
-// of the step.
+// Replicas that average their parameters: gradients are not summed over ranks; the averages and each replica have state, which is
+// state of the step.
 // RUN: sed 's#//2x2:##' %s | pp-opt -pipeline-schedule=kind=1f1b "-pipeline-delay-averaging=every=4 delay=2 merge=corrected" -lower-pipeline-to-rank -verify-rank-programs=forms | FileCheck %s
 // RUN: sed 's#//2x2:##' %s | pp-opt -pipeline-schedule=kind=1f1b "-pipeline-delay-averaging=every=4 delay=0 xi=0 merge=convex" -lower-pipeline-to-rank -verify-rank-programs | FileCheck %s --check-prefix=LOCAL
 // RUN: sed 's#//2x2:##' %s | pp-opt -pipeline-schedule=kind=1f1b "-pipeline-delay-averaging=every=1 delay=0" -lower-pipeline-to-rank -o %t.exact

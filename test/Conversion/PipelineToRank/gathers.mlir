@@ -1,10 +1,10 @@
-// Two shards that join a value: one gather, or a message each way. Bodies write into the slot that is sent, in either.
+// Two shards that join a value: one gather, or a message each way; in both cases bodies write into the slot that is sent.
 // Shards that each read what the other makes for it: one exchange.
 // RUN: sed 's#EXTENT#16#g' %s | pp-opt -pipeline-schedule=kind=looped-bfs -lower-pipeline-to-rank=gathers -verify-rank-programs | FileCheck %s
 // RUN: sed 's#EXTENT#16#g' %s | pp-opt -pipeline-schedule=kind=looped-bfs -lower-pipeline-to-rank -verify-rank-programs | FileCheck %s --check-prefix=MESSAGES
-// Parts without whole lines of 64 bytes:
+// Parts that are not whole lines of 64 bytes:
 // RUN: sed 's#EXTENT#15#g' %s | pp-opt -pipeline-schedule=kind=looped-bfs -lower-pipeline-to-rank=gathers -verify-rank-programs | FileCheck %s --check-prefix=MESSAGES
-// Elements without whole bytes, and without elements:
+// Elements that are not whole bytes, and parts without elements:
 // RUN: sed 's#EXTENTxf32#128xi4#g' %s | pp-opt -pipeline-schedule=kind=looped-bfs -lower-pipeline-to-rank=gathers -verify-rank-programs | FileCheck %s --check-prefix=MESSAGES
 // RUN: sed 's#EXTENT#0#g' %s | pp-opt -pipeline-schedule=kind=looped-bfs -lower-pipeline-to-rank=gathers -verify-rank-programs | FileCheck %s --check-prefix=MESSAGES
 // A part that a later node of its action reads:

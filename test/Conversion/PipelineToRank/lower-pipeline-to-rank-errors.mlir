@@ -1,7 +1,7 @@
 // Programs that cannot be lowered, and their errors.
 // RUN: pp-opt %s -split-input-file -lower-pipeline-to-rank -verify-diagnostics
 
-// A graph of costs alone.
+// A graph that has only costs, no bodies.
 pipeline.graph @step(%x: tensor<4xf32> {pipeline.role = "batch"}) -> (tensor<4xf32> {pipeline.role = "output", pipeline.combine = "concat"}) attributes {layers = ["a"]} {
   // expected-error @below {{node 'n' has no body; a graph of costs alone can be planned but not run}}
   %0 = pipeline.node "n" phase F layer 0 (%x) : (tensor<4xf32>) -> tensor<4xf32>

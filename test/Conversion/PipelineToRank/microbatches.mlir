@@ -1,6 +1,6 @@
-// The programs are the same text for 64 and for 512 microbatches, except for numbers: with 1 to 4 stages, GPipe and 1F1B,
-// with 4 stages early backward and the window order.
-// And they run for every number of microbatches, whatever they were made for.
+// The programs are the same text for 64 and for 512 microbatches, except for numbers: with 1 to 4 stages, GPipe and 1F1B, with
+// 4 stages early backward and the window order. And they run with every number of microbatches, whatever number they were made
+// for.
 // RUN: sed -e 's#//1:##' -e 's#microbatches 8#microbatches 64#' %s | pp-opt -pipeline-schedule=kind=gpipe -lower-pipeline-to-rank -verify-rank-programs -o %t.64
 // RUN: sed -e 's#//1:##' -e 's#microbatches 8#microbatches 512#' %s | pp-opt -pipeline-schedule=kind=gpipe -lower-pipeline-to-rank -verify-rank-programs -o %t.512
 // RUN: sed -E 's/[0-9]+//g' %t.64 > %t.64.text

@@ -1,4 +1,4 @@
-// What the forward of an offloaded layer keeps leaves for the host and comes back a turn ahead.
+// What the forward of an offloaded layer keeps is copied to the host, and back one backward ahead.
 // RUN: pp-opt %s -pipeline-schedule=kind=gpipe -lower-pipeline-to-rank -verify-rank-programs | FileCheck %s --check-prefixes=CHECK,GPIPE
 // RUN: pp-opt %s -pipeline-schedule=kind=1f1b -lower-pipeline-to-rank -verify-rank-programs | FileCheck %s --check-prefixes=CHECK,ONE
 // RUN: pp-opt %s -pipeline-schedule=kind=zb-h1 -lower-pipeline-to-rank -verify-rank-programs | FileCheck %s --check-prefix=HALVES
@@ -30,12 +30,12 @@
 // CHECK: rank.call {{.*}}%[[READ]]
 // CHECK: rank.release %[[BACK]][%[[B]]]
 
-// Stage 1 keeps what it kept.
+// Stage 1 does not offload.
 // CHECK: rank.program @step.1
 // CHECK-NOT: stash host
 // CHECK-NOT: rank.offload
 
-// Its W may come after the I of a later microbatch, and reads it once more.
+// W may run after the I of a later microbatch, and reads the fetched value again.
 // HALVES: %[[BACK:.*]] = rank.buffer "l0.F.1.back" stash depth {{[2-9]}} : memref<8xf32>
 // HALVES: rank.action I stage 0
 // HALVES: rank.fetched %[[BACK]]

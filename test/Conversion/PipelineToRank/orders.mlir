@@ -1,4 +1,4 @@
-// Orders as given: several stages on a rank, I and W apart, a table where nothing repeats.
+// Orders as given: several stages on a rank, separate I and W, a table if nothing repeats.
 // RUN: pp-opt %s -split-input-file -lower-pipeline-to-rank -verify-rank-programs | FileCheck %s
 
 // Two chunks per rank. What stage 1 makes for stage 2 stays on rank 1, kept from one action to the other; nothing is sent.
@@ -32,7 +32,7 @@ pipeline.schedule @s of @plan kind "hand" {
 // CHECK-LABEL: rank.program @v.0 rank 0 device "d0" of @v microbatches 6 only schedule "hand"
 // CHECK-LABEL: rank.program @v.1
 // CHECK: %[[KEPT:.*]] = rank.buffer "b.0.stage2" stash depth 2 : memref<4xf32>
-// The loop takes two microbatches per turn.
+// The loop runs two microbatches per iteration.
 // CHECK: scf.for %[[M:.*]] = %c0 to {{.*}} step %c2
 // CHECK: rank.action F stage 1 microbatch %[[M]]
 // CHECK: rank.acquire %[[KEPT]]
@@ -45,7 +45,7 @@ pipeline.schedule @s of @plan kind "hand" {
 
 // -----
 
-// No repetition: a table, every case once. B is I, then W, where a stage also runs them apart.
+// Nothing repeats, so the order is a table, with every case once. B is I, then W, if a stage also runs these separately.
 func.func private @f(%w: tensor<4xf32>, %x: tensor<4xf32>) -> (tensor<4xf32>, tensor<f32>) {
   %0 = tensor.extract_slice %x[0] [1] [1] : tensor<4xf32> to tensor<f32>
   return %x, %0 : tensor<4xf32>, tensor<f32>
@@ -142,7 +142,7 @@ pipeline.schedule @s of @plan kind "hand" {
 // CHECK-LABEL: rank.program @twins.1
 // CHECK: %[[PART:.*]] = rank.buffer "gradient1.part0.copy1" gradient : memref<4xf32>
 // CHECK: rank.buffer "output2" output 2 depth all turns [0] of 2 : memref<4xf32>
-// What is of the last microbatch is on one rank, which may have slots for others.
+// A result of the last microbatch is on one rank, which may also have slots for other microbatches.
 // CHECK: rank.buffer "output3" output 3 depth all : memref<4xf32>
 // CHECK: rank.call {{.*}} node "a.B"
 // CHECK: rank.all_reduce @gradients.0(%[[PART]]) at %{{.*}} of %c1

@@ -49,7 +49,7 @@ pipeline.schedule @one_f_one_b of @plan kind "1f1b" {
   pipeline.order 1 <1F0, 1B0, 1F1, 1B1, 1F2, 1B2, 1F3, 1B3>
 }
 
-// The loss and the gradients have become accumulators of the bodies; a body that changed is there once.
+// The loss and the gradients have become accumulators of the bodies; a changed body exists once.
 // CHECK-NOT: func.func private @layer1.F(
 // CHECK-LABEL: func.func private @layer1.F.sum
 // CHECK-SAME: %[[ACC:[[:alnum:]_.]+]]: tensor<f32> {rank.accumulate}) -> (tensor<32x4xf32>, tensor<f32>)

@@ -32,7 +32,7 @@ pipeline.schedule @s of @plan kind "1f1b" credits [2, 1] {
   pipeline.order 0 <0F0, 0F1, 0B0, 0F2, 0B1, 0B2>
   pipeline.order 1 <1F0, 1B0, 1F1, 1B1, 1F2, 1B2>
 }
-// The input of stage 1 is kept for its backward: its credit, and one that arrives.
+// The input of stage 1 is kept for its backward: its ring has a slot for its credit and one for the next message.
 // CHECK-DAG: rank.channel @a.F.0.to1 from 0 to 1 depth 2 : memref<16xf32>
 // CHECK-DAG: rank.channel @b.I.0.to0 from 1 to 0 depth 2 : memref<16xf32>
 // CHECK-LABEL: rank.program @step.0 rank 0 device "d0" of @step microbatches 3 only

@@ -53,7 +53,7 @@ pipeline.program @plan of @step on @local microbatches 4 {
 
 // CHECK-LABEL: rank.program @step.1
 // CHECK: %e = rank.buffer "e" parameter 0 : memref<8x4xf32>
-// A part has no position: it is no result.
+// A part of a gradient is not a result, so it has no position.
 // CHECK: %gradient.e.part1 = rank.buffer "gradient/e.part1" gradient : memref<8x4xf32>
 // CHECK: %[[DE:[[:alnum:]]+]] = rank.slot %gradient.e.part1
 // CHECK: rank.zero %[[DE]]

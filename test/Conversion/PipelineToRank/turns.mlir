@@ -12,7 +12,7 @@
 // RUN: sed 's#//2x1:##' %s | not pp-opt -pipeline-schedule=kind=1f1b -lower-pipeline-to-rank -verify-rank-programs=microbatches=13 -o /dev/null 2>&1 | FileCheck %s --check-prefix=ONLY
 // ONLY: runs 8 microbatches only, got 13
 
-// A pipeline counts its own microbatches; only the batch is found by those of the step. Two stages need two slots.
+// A pipeline counts its own microbatches; only the batch is indexed by those of the step. Two stages need two slots.
 // EQUAL-DAG: rank.channel @a.F.0.to1.stage1 from 0 to 1 depth 2 sparse : memref<4xf32>
 // EQUAL-DAG: rank.channel @a.F.0.to3.stage1.copy1 from 2 to 3 depth 2 sparse : memref<4xf32>
 // EQUAL-LABEL: rank.program @turns.2 rank 2 device "d1" of @turns microbatches 8 schedule "1f1b"
@@ -33,7 +33,7 @@
 // EQUAL: rank.action U stage 0
 // EQUAL: rank.all_reduce @gradients.0(%{{.*}}) at %c-1 of %[[LAST]]
 
-// What is joined over microbatches stays on the rank that runs them, in the slot of each.
+// A result that is joined over microbatches stays on the ranks that run them, in a slot for each.
 // EQUAL-LABEL: rank.program @turns.3
 // EQUAL: %[[Y:.*]] = rank.buffer "output/y" output 2 depth all turns [1] of 2 : memref<4xf32>
 // EQUAL: rank.action F stage 1 microbatch %[[NUMBER:.*]] {
@@ -41,7 +41,7 @@
 
 // GPIPE: rank.buffer "a.F.1" stash depth all by 2 : memref<4xf32>
 
-// Unequal replicas meet: orders count the microbatches of the step, and slots those of each route, every second.
+// With unequal replicas, orders count the microbatches of the step, and slots those of a route: every second one.
 // UNEQUAL-DAG: rank.channel @a.F.0.to1.stage1 from 0 to 1 depth 2 sparse : memref<4xf32>
 // UNEQUAL-LABEL: rank.program @turns.1
 // UNEQUAL: rank.buffer "output/y" output 2 depth all : memref<4xf32>

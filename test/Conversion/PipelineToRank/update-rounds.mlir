@@ -1,4 +1,4 @@
-// An optimizer that mixes tensors of two ranks, and then what was scaled by that: packs come in two rounds.
+// An optimizer that combines tensors of two ranks, and then values that depend on the result: two rounds of messages.
 // RUN: pp-opt %s -pipeline-schedule=kind=gpipe -lower-pipeline-to-rank -verify-rank-programs | FileCheck %s
 
 func.func private @first(%w: tensor<4xf32>, %x: tensor<4xf32>) -> tensor<4xf32> {
@@ -59,8 +59,8 @@ func.func @update(%w: tensor<4xf32> {pipeline.role = "parameter", pipeline.of = 
   return %new_w, %v : tensor<4xf32>, tensor<4xf32>
 }
 
-// Rank 0 sends its gradient, then the square of what it has made with the other; rank 1 needs neither number, but its own
-// number goes to rank 0 and is made of rank 0's gradient.
+// Both ranks send their gradients. From these each computes a sum of squares, and only rank 0 needs both sums: rank 1 sends its
+// own, and gets none.
 // CHECK: rank.channel @update.0.to1 from 0 to 1 depth 1 once : memref<4xf32>
 // CHECK: rank.channel @update.1.to0 from 1 to 0 depth 1 once : memref<4xf32>
 // CHECK-NOT: rank.channel @update.2
@@ -72,7 +72,7 @@ func.func @update(%w: tensor<4xf32> {pipeline.role = "parameter", pipeline.of = 
 // CHECK: rank.call @update.sums.0.1 ins({{.*}}%[[G]]
 // CHECK: %[[N:.*]] = rank.recv @update.3.to0
 // CHECK: rank.call @update.0 ins({{.*}}%[[N]]
-// Both ranks send a gradient as it is, by one function.
+// Both ranks send an unchanged gradient, by one function.
 // CHECK-LABEL: rank.program @step.1
 // CHECK: rank.call @update.sums.0 ins({{.*}} node "update.sums.1"
 // CHECK: rank.send @update.1.to0

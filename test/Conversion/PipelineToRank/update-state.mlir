@@ -1,5 +1,5 @@
-// State of the optimizer that the step reads, a scale of the loss: every rank has it and makes the next one, of numbers of
-// all ranks put side by side.
+// The step reads state of the optimizer, a scale of the loss: every rank has it and computes the next one, from numbers of all
+// ranks that are joined in one array.
 // RUN: pp-opt %s -split-input-file -pipeline-schedule=kind=gpipe -lower-pipeline-to-rank -verify-rank-programs -verify-diagnostics | FileCheck %s
 
 func.func private @first(%w: tensor<4xf32>, %x: tensor<4xf32>) -> tensor<4xf32> {
@@ -63,7 +63,7 @@ func.func @update(%w: tensor<4xf32> {pipeline.role = "parameter", pipeline.of = 
   return %new, %next, %count : tensor<4xf32>, tensor<f32>, tensor<i32>
 }
 
-// The scale is one argument of the step, the count another behind all of them.
+// The scale is one argument of the step; the count is another one, after all others.
 // CHECK-LABEL: rank.step @step(
 // CHECK-SAME: tensor<f32> {pipeline.name = "state/scale", pipeline.role = "state"}
 // CHECK-SAME: tensor<i32> {pipeline.name = "state/count", pipeline.position = 4 : i64, pipeline.role = "state"}

@@ -1,6 +1,6 @@
 // RUN: pp-opt %s --device-arrange-operands | FileCheck %s
 
-// Weights are rounded to 8 bits in the order in which the library reads them; what has another reader is copied.
+// Weights are rounded to 8 bits in the order in which the library reads them; an operand with another reader is copied.
 // CHECK-LABEL: @layer.F(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<32x64xf8E4M3FN>, %[[G:[a-z0-9]+]]: tensor<32x48xf8E5M2>, %[[W:[a-z0-9]+]]: tensor<64x48xf32>
 // CHECK: %[[T:.*]] = linalg.generic {{.*}} ins(%[[W]] : tensor<64x48xf32>) outs(%{{.*}} : tensor<48x64xf8E4M3FN>)
@@ -29,7 +29,7 @@ func.func private @layer.F(%x: tensor<32x64xf8E4M3FN>, %g: tensor<32x48xf8E5M2>,
   return %p, %q : tensor<32x48xf32>, tensor<64x48xf32>
 }
 
-// No library walks a batch side by side. The result is made with the batch outermost, and put into its order behind.
+// Libraries do not support a batch as the innermost dimension. The result is made with the batch outermost, then permuted.
 // CHECK-LABEL: @batch_last(
 // CHECK: %[[P:.*]] = linalg.contract {{.*}} -> tensor<4x8x8xf32>
 // CHECK: linalg.generic {{.*}} ins(%[[P]] : tensor<4x8x8xf32>) outs(%{{.*}} : tensor<8x8x4xf32>)
@@ -38,13 +38,13 @@ func.func private @layer.F(%x: tensor<32x64xf8E4M3FN>, %g: tensor<32x48xf8E5M2>,
 // CHECK-SAME: %[[S:[a-z0-9]+]]: tensor<8x8x4xf32>
 // CHECK: %[[T:.*]] = linalg.generic {{.*}} ins(%[[S]] : tensor<8x8x4xf32>) outs(%{{.*}} : tensor<4x8x8xf32>)
 // CHECK: linalg.contract {{.*}} ins(%[[T]],
-// Where the sum goes on it is added to.
+// If the product adds to an array, the permuted result is added to it.
 // CHECK-LABEL: @added(
 // CHECK-SAME: %[[Z:[a-z0-9]+]]: tensor<8x8x4xf32>
 // CHECK: %[[P:.*]] = linalg.contract
 // CHECK: linalg.generic {{.*}} ins(%[[P]] : tensor<4x8x8xf32>) outs(%[[Z]] : tensor<8x8x4xf32>)
 // CHECK: arith.addf
-// What is taken stays.
+// Operands that the library accepts are not changed.
 // CHECK-LABEL: @heads(
 // CHECK-NOT: linalg.generic
 // CHECK: linalg.contract

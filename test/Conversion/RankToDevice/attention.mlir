@@ -1,14 +1,14 @@
 // RUN: pp-opt %s --split-input-file --device-split-attention | FileCheck %s --check-prefix=SPLIT
 // RUN: pp-opt %s --split-input-file --device-split-attention --device-bodies --device-write-kernels | FileCheck %s --check-prefix=KERNELS
 
-// Gradients are two kernels, and the sums of rows that both read; equal heads make one kernel each.
+// Gradients are two kernels, after one for the sums of rows that both read; all heads share each kernel.
 // SPLIT-LABEL: func.func private @layer.B
 // SPLIT: %[[DELTA:.*]] = linalg.generic
 // SPLIT: pipeline.attention_query_gradient scale {{.*}} causal {{.*}} ins({{.*}}, %[[DELTA]], %{{.*}} :
 // SPLIT: pipeline.attention_key_gradient
 // SPLIT-NOT: pipeline.attention_gradient
 
-// A block has 64 queries or 32 keys of one of the four heads, as many as its registers have sums of.
+// A block has 64 queries or 32 keys of one of the four heads, as many as there are registers for the sums.
 // KERNELS-LABEL: gpu.module @kernels
 // KERNELS: block = [128, 1, 1]{{.*}}form = "attention"{{.*}}grid = [8, 1, 1]
 // KERNELS: block = [128, 1, 1]{{.*}}form = "attention"{{.*}}grid = [16, 1, 1]
@@ -31,13 +31,13 @@ func.func private @layer.B(%q: tensor<128x4x64xf32>, %k: tensor<128x4x64xf32>, %
 
 // -----
 
-// The library takes 16 bits; not heads of 60 elements, whose rows begin anywhere.
+// The library supports elements of 16 bits, but not heads of 60 elements, whose rows are not aligned.
 // SPLIT-LABEL: func.func private @library.B
 // SPLIT: pipeline.attention_gradient {{.*}} library maps
 // SPLIT: pipeline.attention_query_gradient
 
-// What it does not take tensor cores multiply. Rows of 60 numbers begin at no multiple of 16 bytes: two barriers a tile, no copies.
-// Of those of 64 numbers the next tile is copied beside the products: one barrier. A block has 64 keys.
+// The rest runs on tensor cores. Rows of 60 numbers do not begin at multiples of 16 bytes: two barriers per tile, no async copies.
+// With rows of 64 numbers the next tile is copied during the products: one barrier. A block has 64 keys.
 // KERNELS-LABEL: gpu.module @kernels
 // KERNELS-NOT: nvvm.cp.async
 // KERNELS: gpu.barrier

@@ -5,7 +5,7 @@
 #b = affine_map<(m, n, k) -> (k, n)>
 #c = affine_map<(m, n, k) -> (m, n)>
 
-// The call gets a description of the product and its epilogue, and their buffers; the kernel behind it is a launch of its own.
+// The call gets a description of the product and its epilogue, and their buffers; the kernel after it is a separate launch.
 // CHECK: llvm.mlir.global private constant @contract.0(dense<[0, 48, 64, 32, 1, 1, 32, 1, 64, 1, 64, 1, 0, 0, 0, 0, 0, 0, 0, 0, 4294967296, 1, 0]>
 // TF32: llvm.mlir.global private constant @contract.0(dense<[0, 48, 64, 32, {{.*}}, 4294967297, 1, 0]>
 // CHECK-LABEL: func.func private @layer.F(

@@ -1,8 +1,8 @@
 // RUN: pp-opt %s --device-cast-parameters --verify-rank-programs | FileCheck %s
 // RUN: sed 's/memory 1048576/memory 700/' %s | pp-opt --device-cast-parameters --verify-rank-programs | FileCheck %s --check-prefix=FULL
 
-// The forward and the backward round %w for products: the rank does it once, before both, and holds the rounded parameter up to
-// the last of them, and rounds %v, which has the same shape, in the same call. What is only added, %b, is rounded on the way.
+// The forward and the backward round %w for products: the rank rounds it once, before both, and holds the rounded parameter
+// until the last of them. It rounds %v, which has the same shape, in the same call. %b is only added, so it is rounded there.
 // CHECK: func.func private @cast.0(%{{.*}}: tensor<8x4xf32>, %{{.*}}: tensor<8x4xf32>) -> (tensor<8x4xbf16>, tensor<8x4xbf16>)
 // CHECK-COUNT-2: arith.truncf {{.*}} : f32 to bf16
 // CHECK: func.func private @l.F(%{{.*}}: tensor<8x4xbf16>, %{{.*}}: tensor<4xf32>, %{{.*}}: tensor<2x8xbf16>)
@@ -21,7 +21,7 @@
 // CHECK: rank.call @l.B ins(%[[SLOT]],
 // CHECK: rank.release %[[BUFFER]][%[[ZERO]]]
 
-// On a device without room everything stays.
+// On a device without memory for that, nothing changes.
 // FULL-NOT: "params/w.bf16"
 // FULL: rank.call @l.F ins(%{{.*}} : memref<8x4xf32>,
 

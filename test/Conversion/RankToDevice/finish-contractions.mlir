@@ -1,6 +1,6 @@
 // RUN: pp-opt %s --split-input-file --device-finish-contractions --device-find-epilogues | FileCheck %s
 
-// A row is added and GELU taken in the call, which keeps the argument of GELU as well: it is a result, too.
+// The call adds a row and computes GELU. It also stores the argument of GELU, which is another result.
 // CHECK-LABEL: @forward
 // CHECK: %[[Z:.*]] = linalg.contract {{.*}}
 // CHECK: %[[Y:.*]]:2 = linalg.generic {{.*}} ins(%arg2 : tensor<64xf32>) outs(%{{.*}}, %[[Z]] : {{.*}} attrs = {device.epilogue = "bias_gelu_aux"}
@@ -46,7 +46,7 @@ func.func private @forward(%x: tensor<48x32xf32>, %w: tensor<32x64xf32>, %b: ten
 
 // -----
 
-// The derivative of GELU, written otherwise and with tanh made by another operation: what it computes counts.
+// The derivative of GELU in another form, with tanh from another operation, is recognised by what it computes.
 // CHECK-LABEL: @backward
 // CHECK: %[[Z:.*]] = linalg.contract {{.*}}
 // CHECK: %[[Y:.*]] = linalg.generic {{.*}} ins(%arg2 : tensor<48x64xf32>) outs(%[[Z]] : {{.*}} attrs = {device.epilogue = "dgelu"}
@@ -97,7 +97,7 @@ func.func private @backward(%x: tensor<48x32xf32>, %w: tensor<32x64xf32>, %h: te
 
 // -----
 
-// GELU by the error function is another function, four digits away.
+// GELU by the error function is another function, which agrees to four digits only.
 // CHECK-LABEL: @exact
 // CHECK-NOT: device.epilogue
 #a = affine_map<(i, j, k) -> (i, k)>
@@ -233,7 +233,7 @@ func.func private @reads_elements(%x: tensor<48x32xbf16>, %w: tensor<32x64xbf16>
 
 // -----
 
-// What a layer adds to its input: the library adds the array to the products. They are no longer rounded before.
+// A layer adds a product to its input: the library adds the array. The product is no longer rounded before that.
 // CHECK-LABEL: @residual
 // CHECK: %[[Z:.*]] = linalg.contract {{.*}}
 // CHECK: %[[Y:.*]] = linalg.generic {{.*}} ins(%arg2 : tensor<48x64xbf16>) outs(%[[Z]] : {{.*}} attrs = {device.epilogue = "add"}
@@ -259,7 +259,7 @@ func.func private @residual(%x: tensor<48x32xbf16>, %w: tensor<32x64xbf16>, %h: 
 
 // -----
 
-// A product that is added to itself is no array beside it.
+// A product that is added to itself: there is no other array that the library could add.
 // CHECK-LABEL: @twice
 // CHECK-NOT: device.epilogue
 #a = affine_map<(i, j, k) -> (i, k)>

@@ -34,7 +34,7 @@ func.func private @logistic(%x: tensor<48x32xf32>, %w: tensor<32x64xf32>) -> ten
 
 // -----
 
-// bfloat16, whose constants are rounded, with the cube made first and the halves taken apart.
+// bfloat16, whose constants are rounded, with the cube computed first and the factor 1/2 applied to each term.
 // CHECK-LABEL: @bfloat16
 // CHECK: device.epilogue = "gelu"
 #a = affine_map<(i, j, k) -> (i, k)>
@@ -111,7 +111,7 @@ func.func private @near(%x: tensor<48x32xf32>, %w: tensor<32x64xf32>) -> tensor<
 #all = affine_map<(i, j) -> (i, j)>
 #row = affine_map<(i, j) -> (j)>
 
-// p (1 + tanh + u z' (1 - tanh^2)) / 2.
+// The derivative, p (1 + tanh + u z' (1 - tanh^2)) / 2.
 // CHECK-LABEL: @derivative
 // CHECK: device.epilogue = "dgelu"
 func.func private @derivative(%lhs: tensor<48x32xf32>, %w: tensor<32x64xf32>, %other: tensor<48x64xf32>) -> tensor<48x64xf32> {
@@ -231,7 +231,7 @@ func.func private @logistic_derivative(%lhs: tensor<48x32xf32>, %w: tensor<32x64
   return %y : tensor<48x64xf32>
 }
 
-// Without the square: another function.
+// Without the square of tanh: another function.
 // CHECK-LABEL: @near_derivative
 // CHECK-NOT: device.epilogue
 func.func private @near_derivative(%lhs: tensor<48x32xf32>, %w: tensor<32x64xf32>, %other: tensor<48x64xf32>) -> tensor<48x64xf32> {

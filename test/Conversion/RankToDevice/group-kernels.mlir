@@ -1,6 +1,6 @@
 // RUN: pp-opt %s --split-input-file --device-group-kernels | FileCheck %s
 
-// A softmax is one kernel, with the fills that its sums start from; the contraction behind it is none.
+// A softmax is one kernel, with the fills that its sums start from; the contraction after it is not a part of it.
 // CHECK-LABEL: @softmax
 // CHECK: linalg.fill {device.group = 0 : i64}
 // CHECK: linalg.generic {{.*}} attrs =  {device.group = 0 : i64, device.rows = array<i64: 0>}
@@ -53,7 +53,7 @@ func.func private @softmax(%x: tensor<64x128xf32>, %w: tensor<128x8xf32>) -> ten
 
 // -----
 
-// Too few rows for a group: every operation is a kernel of its own, and a team takes the sum of each row.
+// Too few rows for a group: every operation is a separate kernel, and a team computes the sum of each row.
 // CHECK-LABEL: @few
 // CHECK: linalg.fill {device.group = 0 : i64}
 // CHECK: linalg.generic {{.*}} attrs =  {device.group = 0 : i64, device.rows = array<i64: 0>}
@@ -82,7 +82,7 @@ func.func private @few(%x: tensor<8x128xf32>) -> tensor<8x128xf32> {
 
 // -----
 
-// Two sums over the same rows that share what they read are one kernel; a third that needs one of them is not.
+// Two sums over the same rows that share what they read are one kernel; a third that needs one of them is not a part of it.
 // CHECK-LABEL: @sums
 // CHECK: %[[BOTH:.*]]:2 = linalg.generic {indexing_maps = [#[[ROWS:.*]], #[[ROWS]], #[[COLUMN:.*]], #[[COLUMN]]]
 // CHECK-SAME: ins(%arg0, %arg1 : tensor<8x128xf32>, tensor<8x128xf32>) outs(%arg2, %arg2 :
@@ -116,7 +116,7 @@ func.func private @sums(%x: tensor<8x128xf32>, %y: tensor<8x128xf32>, %z: tensor
 
 // -----
 
-// What is summed over all rows of a group goes with it, in one operation, where the group has what it reads in hand: not %z.
+// Sums over all rows of a group join it, in one operation, if what they read is in the group's registers: not %z.
 // CHECK-LABEL: @gradients
 // CHECK: linalg.generic {{.*}} attrs =  {device.group = 0 : i64, device.rows = array<i64: 0>}
 // CHECK: linalg.generic {{.*}} attrs =  {device.group = 0 : i64, device.rows = array<i64: 0>}
@@ -171,7 +171,7 @@ func.func private @gradients(%x: tensor<4096x96xf32>, %y: tensor<4096x96xf32>, %
   return %dx, %db, %dg, %dz : tensor<4096x96xf32>, tensor<96xf32>, tensor<96xf32>, tensor<96xf32>
 }
 
-// Two gates of a recurrent network: one operation. The third needs the first.
+// Two gates of a recurrent network become one operation. The third is separate, because it needs the first.
 // CHECK-LABEL: @gates
 // CHECK: linalg.generic {{.*}} ins(%{{.*}}, %{{.*}} : tensor<8x16xf32>, tensor<8x16xf32>) outs(%{{.*}}, %{{.*}} : tensor<8x16xf32>, tensor<8x16xf32>)
 // CHECK: math.tanh
@@ -208,7 +208,7 @@ func.func private @gates(%x0: tensor<8x16xf32>, %y0: tensor<8x16xf32>) -> (tenso
   return %r#0, %r#1 : tensor<8x16xf32>, tensor<8x16xf32>
 }
 
-// What the first reads is overwritten before the second: they stay apart.
+// What the first reads is overwritten before the second, so they stay separate.
 // CHECK-LABEL: @overwritten
 // CHECK: math.tanh
 // CHECK: linalg.generic

@@ -1,6 +1,6 @@
 // RUN: pp-opt %s --split-input-file --device-write-kernels | FileCheck %s
 
-// An operand that is broadcast counts once, and so does one that is read twice; what stays in registers counts not at all.
+// An operand that is broadcast counts once, and so does one that is read twice; values that stay in registers do not count.
 // CHECK-LABEL: gpu.func @kernel_broadcast
 // CHECK-SAME: flops = 8192, form = "elements", {{.*}}read = 33280, {{.*}}written = 32768
 #all = affine_map<(i, j) -> (i, j)>
@@ -36,7 +36,7 @@ func.func private @kernel.gather(%t: memref<1000x128xf32>, %ids: memref<16xi32>,
 
 // -----
 
-// One element of each row, wherever: a sector of 32 bytes moves for each.
+// One element of each row, at any place: for each a sector of 32 bytes is moved.
 // CHECK-LABEL: gpu.func @kernel_take
 // CHECK-SAME: flops = 0, form = "elements", {{.*}}read = 576, {{.*}}written = 64
 #each = affine_map<(i) -> (i)>

@@ -1,7 +1,7 @@
 // RUN: pp-opt %s --device-call-attention --device-call-convolutions | FileCheck %s
 
-// Operands may lie anywhere in a buffer, 256 MiB behind its beginning and more: distances are values, as the constant
-// indices of a GEP hold 29 bits.
+// Operands may lie anywhere in a buffer, even 256 MiB and more after its start: offsets are values, because constant indices of
+// a GEP hold 29 bits.
 
 // CHECK-LABEL: func.func private @layer.F(
 // CHECK-SAME: %[[RANK:.*]]: !llvm.ptr, %[[X:[^:]*]]: memref

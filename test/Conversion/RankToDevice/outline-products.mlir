@@ -6,7 +6,7 @@
 #all = affine_map<(i, j) -> (i, j)>
 #row = affine_map<(i, j) -> (j)>
 
-// The product includes the row that is added to it; the kernel behind it is for a library that cannot.
+// The product includes the row that is added to it; the kernel after it is for a library that does not support this.
 // CHECK-LABEL: @layer.F(
 // CHECK-NOT: call @kernel
 // CHECK: rank.contract overwrite {{.*}} outs(%[[Y:.*]] : memref<48x64xf32>) epilogue bias bias(%[[B:.*]] : memref<64xf32>)
@@ -34,7 +34,7 @@ func.func private @layer.F(%x: memref<48x32xf32>, %w: memref<32x64xf32>, %b: mem
 #all = affine_map<(i, j) -> (i, j)>
 #row = affine_map<(i, j) -> (j)>
 
-// Without the hint it is a kernel like others, and so it is if the product adds to an array.
+// Without the hint, or if the product adds to an array, the addition is a kernel like others.
 // CHECK-LABEL: @layer.F(
 // CHECK: rank.contract overwrite
 // CHECK-NOT: epilogue
@@ -90,7 +90,7 @@ func.func private @layer.F(%x: memref<4x3x2xf32>, %w: memref<2x3xf32>, %y: memre
 #b = affine_map<(i, j, k) -> (k, j)>
 #c = affine_map<(i, j, k) -> (i, j)>
 
-// An unrolled loop reads its slices through casts; their place is known, so that nothing is copied.
+// An unrolled loop reads its slices through casts; their places are known, so nothing is copied.
 // CHECK-LABEL: @layer.F(
 // CHECK-NOT: call @kernel
 // CHECK: rank.contract overwrite {{.*}} ins(%{{.*}} : memref<3x2xf32, strided<[2, 1], offset: 6>>, memref<2x3xf32>)

@@ -1,7 +1,7 @@
 // RUN: pp-opt %s --split-input-file --device-outline-kernels --verify-diagnostics | FileCheck %s
 
-// Where a slice begins is a number in the device's memory: the kernel reads it. The number is overwritten before the second
-// kernel, which reads a copy.
+// The start of a slice is a number in the device's memory, which the kernel reads. The number is overwritten before the second
+// kernel, so both read a copy.
 // CHECK-LABEL: @layer.F(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: memref<8x6xf32>, %[[I:[a-z0-9]+]]: memref<i32>, %[[Y:[a-z0-9]+]]: memref<3x6xf32>, %[[Z:[a-z0-9]+]]: memref<3x6xf32>
 // CHECK-NOT: memref.load
@@ -33,8 +33,8 @@ func.func private @layer.F(%x: memref<8x6xf32>, %i: memref<i32>, %y: memref<3x6x
 
 // -----
 
-// The host does not know the address of a library call's operand: a kernel copies the slice to a buffer of its own, and the
-// result of the second call from there.
+// The host does not know the address of a library call's operand: a kernel copies the slice to another buffer. The second call
+// writes its result to a buffer, from which a kernel copies it.
 // CHECK-LABEL: @layer.F(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: memref<8x6xf32>, %[[I:[a-z0-9]+]]: memref<i32>, %[[W:[a-z0-9]+]]: memref<6x4xf32>, %[[Y:[a-z0-9]+]]: memref<3x4xf32>, %[[Z:[a-z0-9]+]]: memref<8x4xf32>
 // CHECK: %[[SLICE:.*]] = memref.alloc() : memref<3x6xf32>
@@ -97,7 +97,7 @@ func.func private @layer.F(%x: memref<20000xf32>) {
 
 // -----
 
-// Only kernels can read it.
+// Only kernels can use the number, not another call.
 func.func private @other(%i: index)
 func.func private @layer.F(%i: memref<i32>) {
   // expected-error @+1 {{a number that is computed on the GPU decides what 'func.call' reads or writes, which only kernels support; the target 'host' compiles this step}}

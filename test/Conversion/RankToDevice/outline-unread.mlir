@@ -1,7 +1,7 @@
 // RUN: pp-opt %s --device-outline-kernels | FileCheck %s
 // RUN: pp-opt %s --device-outline-kernels --device-write-kernels | FileCheck %s --check-prefix=WRITTEN
 
-// An array of which only a sum is read gives the sum its turns; it is no argument, and nothing of it is stored.
+// If only a sum over an array is read, the array gives the sum its loops, but it is not an argument and not stored.
 // CHECK-LABEL: func.func private @sum_of_one_hot
 // CHECK-NOT: memref.alloc
 // CHECK: call @kernel.{{[0-9]+}}(%{{[^,]*}}, %{{[^,]*}}) : (memref<8xi32>, memref<8xf32>) -> ()

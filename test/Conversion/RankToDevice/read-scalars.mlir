@@ -1,6 +1,6 @@
 // RUN: pp-opt %s --device-read-scalars --canonicalize | FileCheck %s
 
-// Whether a norm is below its limit is known on the device alone.
+// Whether a norm is below its limit is known only on the device.
 // CHECK-LABEL: @clip
 // CHECK-NOT: tensor.extract
 // CHECK: linalg.generic {indexing_maps = [#[[ALL:.*]], #[[NONE:.*]], #[[ALL]]]

@@ -1,8 +1,8 @@
 // RUN: pp-opt %s --split-input-file --device-outline-kernels | FileCheck %s
 // RUN: pp-opt %s --split-input-file --device-outline-kernels --device-write-kernels | FileCheck %s --check-prefix=WRITTEN
 
-// The kernel of a row group leaves parts of what is summed over its rows, one a block, and another kernel adds these to what the
-// fill began. 4096 rows: 256 blocks of 8 teams, each of which takes two rows.
+// For a sum over rows the kernel of a row group stores one part per block, and another kernel adds these to the initial values
+// of the fill. 4096 rows: 256 blocks of 8 teams, each of which takes two rows.
 // CHECK-LABEL: func.func private @gradient
 // CHECK: %[[PARTS:.*]] = memref.alloc() : memref<256x768xf32>
 // CHECK: call @kernel.0(%arg0, %arg1, %arg2, %[[PARTS]])
@@ -15,8 +15,8 @@
 // CHECK: linalg.fill
 // CHECK: linalg.generic {{.*}} iterator_types = ["reduction", "parallel"]
 
-// Of a row's values each is read once. A team's two warps meet in shared memory, so rows are parted by a barrier; the teams' sums
-// meet there at the end.
+// Each value of a row is read once. The two warps of a team exchange sums in shared memory, so there is a barrier between rows;
+// at the end the sums of the teams are added there.
 // WRITTEN-LABEL: gpu.func @kernel_0
 // WRITTEN-SAME: block = [512, 1, 1]
 // WRITTEN-SAME: form = "rows", grid = [256, 1, 1], {{.*}}read = 25165824, {{.*}}written = 13369344
@@ -63,7 +63,7 @@ func.func private @gradient(%x: memref<4096x768xf32>, %y: memref<4096x768xf32>, 
 
 // -----
 
-// A group that came apart on the way, so that the sum has too few rows left for a kernel with the others: it is one of its own.
+// Other passes have split this group, and the sum has too few rows for a common kernel: it gets a kernel of its own.
 // CHECK-LABEL: func.func private @apart
 // CHECK: call @kernel.0(%arg0, %arg1)
 // CHECK: call @kernel.1(%arg0, %arg2)

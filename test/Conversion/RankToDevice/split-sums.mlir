@@ -1,7 +1,7 @@
 // RUN: pp-opt %s --split-input-file --device-outline-kernels | FileCheck %s
 // RUN: pp-opt %s --split-input-file --device-outline-kernels --device-write-kernels | FileCheck %s --check-prefix=WRITTEN
 
-// Rows enough for several parts: one kernel sums the parts, another adds them to what the fill began.
+// Enough rows for several parts: one kernel computes the parts, another adds them to the initial values of the fill.
 // CHECK-LABEL: func.func private @columns
 // CHECK: %[[PARTS:.*]] = memref.alloc() : memref<64x40xf32>
 // CHECK: call @kernel.0(%arg0, %[[PARTS]])
@@ -12,7 +12,7 @@
 // CHECK: linalg.fill
 // CHECK: linalg.generic {{.*}} iterator_types = ["reduction", "parallel"]
 
-// Lanes take columns, strands of lanes rows, and strands of a warp meet by shuffles; as blocks are few, one has the 8 columns that memory moves at once: 40 are those of five.
+// Lanes take columns and strands of lanes take rows; shuffles add the strands of a warp. Blocks are few, so each has the 8 columns that memory moves at once: five for 40.
 // WRITTEN-LABEL: gpu.func @kernel_0
 // WRITTEN-SAME: block = [256, 1, 1]
 // WRITTEN-SAME: grid = [5, 64, 1]
@@ -37,7 +37,7 @@ func.func private @columns(%x: memref<4096x40xf32>, %y: memref<40xf32>) {
 
 // -----
 
-// One result: all threads of a block take terms, few each.
+// One result: the terms are distributed over all threads of a block, few each.
 // CHECK-LABEL: func.func private @all
 // CHECK: %[[PARTS:.*]] = memref.alloc() : memref<320xf32>
 // CHECK: call @kernel.0(%arg0, %[[PARTS]])
@@ -58,8 +58,8 @@ func.func private @all(%x: memref<4096x40xf32>, %y: memref<f32>) {
 
 // -----
 
-// Few rows are one kernel's, whose warps share them, and so are rows of many columns. Of few columns a block has as many
-// as memory moves at once, and as many threads as it may.
+// Few rows, or rows of many columns, need one kernel, whose warps share the rows. With few columns a block has as many of these
+// as memory moves at once, and the max number of threads.
 // WRITTEN-LABEL: gpu.func @kernel_0
 // WRITTEN-SAME: block = [1024, 1, 1]
 // WRITTEN-SAME: grid = [5, 1, 1]
@@ -88,7 +88,7 @@ func.func private @whole(%x: memref<400x40xf32>, %y: memref<40xf32>, %z: memref<
 
 // -----
 
-// Few rows of few columns, as parts are, are shared by warps as well; of many columns every thread has one.
+// Few rows of few columns, such as parts, are shared by warps too; with many columns every thread has one column.
 // WRITTEN-LABEL: gpu.func @kernel_0
 // WRITTEN-SAME: grid = [48, 1, 1]
 // WRITTEN: gpu.barrier

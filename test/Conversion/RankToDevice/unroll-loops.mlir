@@ -2,7 +2,7 @@
 // RUN: pp-opt %s --split-input-file --device-mark-loops='max-operations=40' --verify-diagnostics=only-expected 2>&1 | FileCheck %s --check-prefix=FEW
 // RUN: pp-opt %s --split-input-file --pass-pipeline='builtin.module(func.func(device-mark-loops,device-group-kernels,body-pass-destinations),body-bufferize,func.func(device-unroll-loops,canonicalize,cse))' --verify-diagnostics=only-expected | FileCheck %s
 
-// A recurrence with a product: its three iterations become products of their own, and kernels with numbers of their own.
+// A recurrence with a product: each of its three iterations becomes a product and a kernel.
 // MARKED-LABEL: @recurrence
 // MARKED: } {device.unroll}
 // FEW-LABEL: @recurrence

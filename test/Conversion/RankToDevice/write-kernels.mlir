@@ -25,7 +25,7 @@ func.func private @kernel.elementwise(%x: memref<64x256xf32>, %y: memref<64x256x
 
 // -----
 
-// A row is one warp's: what one operation makes the next finds in registers, and sums meet by shuffles.
+// Each warp has a row: results of one operation stay in registers for the next, and shuffles add the sums of lanes.
 // CHECK-LABEL: gpu.func @kernel_rows
 // CHECK-SAME: block = [128, 1, 1]
 // CHECK-SAME: grid = [16, 1, 1]
@@ -65,8 +65,8 @@ func.func private @kernel.rows(%x: memref<64x128xf32>, %y: memref<64x128xf32>) a
 
 // -----
 
-// The blocks of a scatter share the ids. A warp notes which of 32 updates are its block's; then each thread makes those, in
-// their order, for one column. What it adds is divided by 1, or by a count if the runtime sets a bit.
+// The blocks of a scatter share the ids. A warp notes which of 32 updates belong to its block; then each thread makes those, in
+// order, for one column. The added value is divided by 1, or by a count if the runtime sets a bit.
 // CHECK-LABEL: gpu.func @kernel_scatter
 // CHECK-SAME: adds = [2]
 // CHECK-SAME: block = [64, 1, 1]
@@ -105,8 +105,8 @@ func.func private @kernel.scatter(%ids: memref<16xi32>, %rows: memref<16x64xf32>
 
 // -----
 
-// More updates than notes have room for come in passes, and notes wait for the pass before. Rows that are single numbers have
-// one column; there are 64 blocks all the same.
+// If there are more updates than the notes have room for, several passes are made; notes are written after the previous pass.
+// Rows of single numbers have one column, but there are 64 blocks all the same.
 // CHECK-LABEL: gpu.func @kernel_many
 // CHECK-SAME: block = [32, 1, 1]
 // CHECK-SAME: grid = [1, 64, 1]
@@ -140,7 +140,7 @@ func.func private @kernel.many(%ids: memref<4x20000xi32>, %rows: memref<4x20000x
   return
 }
 
-// Three warps note 2,046 words of the 2,048 that there could be.
+// Three warps use 2,046 of the 2,048 words for notes.
 // CHECK-LABEL: gpu.func @kernel_three_warps
 // CHECK-SAME: block = [96, 1, 1]
 // CHECK-SAME: grid = [1, 128, 1]
@@ -203,8 +203,8 @@ func.func private @kernel.overlap(%ids: memref<16xi32>, %rows: memref<16x64xf32>
 
 // -----
 
-// What a kernel adds to it reads, or begins with zeros where the bit of its argument is set: the runtime sets it for the first.
-// It stores the sum, divided by a count where another bit is set: for the last.
+// A kernel reads the array to which it adds, or if a bit of its argument is set, starts with zeros: the runtime sets it for the
+// first. It divides the stored sum by a count if another bit is set: for the last.
 // CHECK: gpu.func @kernel_adds(%{{.*}}: !llvm.ptr, %{{.*}}: !llvm.ptr, %[[BITS:.*]]: i64) kernel
 // CHECK-SAME: sums = [1]
 // CHECK: %[[BIT:.*]] = arith.andi %[[BITS]], %{{.*}} : i64
@@ -229,7 +229,7 @@ func.func private @kernel.adds(%x: memref<64x256xf32>, %y: memref<64x256xf32>) a
 
 // -----
 
-// Of half an array zeros are read: what fills it fills the whole.
+// If a kernel adds to half of an array, it reads zeros, because a fill writes the whole array.
 // CHECK-LABEL: gpu.func @kernel_half(%{{.*}}: !llvm.ptr, %{{.*}}: !llvm.ptr) kernel
 // CHECK-SAME: shared = 0, written
 #map = affine_map<(i, j) -> (i, j)>

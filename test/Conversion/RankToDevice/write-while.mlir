@@ -1,6 +1,6 @@
 // RUN: pp-opt %s --split-input-file --device-write-kernels --verify-diagnostics | FileCheck %s
 
-// A loop that ends when its values say so, with an array of its own: one thread runs it, the array is in shared memory.
+// A loop whose end depends on its values, and which has an array: one thread runs it, the array is in shared memory.
 // CHECK-LABEL: gpu.func @kernel_0
 // CHECK-SAME: block = [32, 1, 1]
 // CHECK-SAME: grid = [1, 1, 1]

@@ -24,7 +24,7 @@ llvm.func @moved(%p: !llvm.ptr, %i: i64) -> bf16 {
   llvm.return %y : bf16
 }
 
-// What a device computes is its own.
+// Code for a device is not changed.
 gpu.module @kernels {
   // CHECK: llvm.func @kernel(%{{.*}}: bf16)
   llvm.func @kernel(%x: bf16) {

@@ -18,7 +18,7 @@ func.func private @attention(%q: memref<2x128x4x64xf32>, %k: memref<2x128x4x64xf
 
 // -----
 
-// Scores of which those right of the diagonal do not matter: rows from the diagonal down for 32 columns at a time.
+// Scores right of the diagonal do not matter: each call has 32 columns and the rows from the diagonal down.
 // CHECK: @gemm.1(dense<[0, 32, 32, 16, 1, 1, 16, 1, 1, 16, 64, 1, {{.*}}]>
 // CHECK: @gemm.0(dense<[0, 64, 32, 16, 1, 1, 16, 1, 1, 16, 64, 1, {{.*}}]>
 // CHECK-LABEL: @triangle
@@ -48,7 +48,7 @@ func.func private @triangle_of_sum(%s: memref<64x64xf32>, %k: memref<64x16xf32>,
 
 // -----
 
-// A sum over two dimensions that lie behind each other is one sum; one that accumulates adds.
+// A sum over two contiguous dimensions is one sum; a contraction that accumulates adds to the result.
 // CHECK: @gemm.0(dense<[4294967296, 8, 4, 6, 1, 1, 1, 8, 4, 1, 4, 1, {{.*}}]>
 // CHECK-LABEL: @merged_sum
 func.func private @merged_sum(%x: memref<2x3x8xf32>, %y: memref<2x3x4xf32>, %s: memref<8x4xf32>) {
@@ -59,7 +59,7 @@ func.func private @merged_sum(%x: memref<2x3x8xf32>, %y: memref<2x3x4xf32>, %s: 
 
 // -----
 
-// One that cannot be merged is a loop that adds after the first call.
+// A sum over two dimensions that cannot be merged is a call, then a loop of calls that add.
 // CHECK-LABEL: @loop_over_sum
 // CHECK: llvm.call @sw_gemm
 // CHECK: scf.for
@@ -81,8 +81,8 @@ func.func private @integers(%x: memref<8x2xi32>, %y: memref<2x4xi32>, %s: memref
 
 // -----
 
-// Words of a convolution: dtype and beta, rows, columns, sum, strides of A and C along rows, of A and B along the sum,
-// of B and C along columns. Taps and channels that lie behind each other are one loop.
+// Words of a convolution: dtype and beta, rows, columns, sum, strides of A and C along rows, of A and B along the sum, of B and
+// C along columns. Contiguous taps and channels are one loop.
 // CHECK: @convolution.0(dense<[0, 2, 4, 4, 8, 1, 3, 9, 243, 54, 6, 128, 32, 8, 0, 27, 1, 0, 72, 8, 1, 1]>
 // CHECK-LABEL: @windows
 // CHECK: llvm.call @sw_convolution

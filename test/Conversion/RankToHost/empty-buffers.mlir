@@ -1,6 +1,6 @@
 // RUN: pp-opt %s --convert-host-to-llvm | FileCheck %s
 
-// Buffers without elements are pointers like others, also where a stride of theirs would be 0.
+// Buffers without elements are pointers like others, even if one of their strides would be 0.
 // CHECK-NOT: llvm.mlir.global
 memref.global "private" constant @none : memref<1x3x0x3xf32> = dense<>
 

@@ -41,8 +41,8 @@ func.func private @forward(%q: tensor<2x64x8xf32>, %k: tensor<2x64x8xf32>, %v: t
 
 // -----
 
-// Blocks are of queries where queries lie next to keys in the scores, whatever the order of the contraction's loops; those
-// of a group share keys.
+// A block has queries if these are next to keys in the layout of the scores, whatever the order of the contraction's loops;
+// heads of a group share keys.
 // CHECK-LABEL: @grouped
 // CHECK: scf.for {{.*}} to %c16 step
 // CHECK: linalg.contract {{.*}} -> tensor<1x1x16x64xf32>
@@ -72,7 +72,7 @@ func.func private @grouped(%q: tensor<64x2x2x8xf32>, %k: tensor<64x2x8xf32>, %v:
 
 // -----
 
-// What sums over queries goes on from block to block, in an inner loop; heads stay independent.
+// A sum over queries continues from block to block, in an inner loop; heads stay independent.
 // CHECK-LABEL: @backward
 // CHECK: scf.for %[[H:.*]] = %c0 to %c2 step
 // CHECK: %[[ZERO:.*]] = linalg.fill {{.*}} -> tensor<1x64x8xf32>
@@ -101,7 +101,7 @@ func.func private @backward(%s: tensor<2x64x64xf32>, %g: tensor<2x64x8xf32>) -> 
 
 // -----
 
-// A contraction with weights that all rows share is the library's: blocks would read the weights again and again.
+// A contraction with weights that all rows share stays a library call, because each block would read the weights again.
 // CHECK-LABEL: @weights
 // CHECK-NOT: scf.for
 #all = affine_map<(q, k) -> (q, k)>

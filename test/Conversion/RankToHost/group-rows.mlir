@@ -53,8 +53,8 @@ func.func private @softmax(%x: tensor<64x128xf32>) -> tensor<64x128xf32> {
 
 // -----
 
-// The gradient of a bias, a sum over rows, joins what makes them: it leaves one sum for each block, added up behind
-// the loop into the gradient so far. No sum depends on who runs which block.
+// The gradient of a bias, a sum over rows, joins what makes them: it makes one sum for each block; after the loop these are
+// added to the gradient so far. No sum depends on which thread runs a block.
 // CHECK-LABEL: @bias_gradient
 // CHECK: %[[SUMS:.*]] = tensor.empty() : tensor<16x128xf32>
 // CHECK: %[[LOOP:.*]]:2 = scf.for
@@ -88,8 +88,8 @@ func.func private @bias_gradient(%x: tensor<64x128xf32>, %y: tensor<64x128xf32>,
 
 // -----
 
-// A path through a contraction leaves the rows: what is before and what is behind it cannot be one loop, even where
-// they read the same.
+// A contraction combines rows, so the operations before it and those after it cannot be one loop, even if they read the same
+// array.
 // CHECK-LABEL: @around_a_contraction
 // CHECK-NOT: scf.for
 // CHECK: return
@@ -118,7 +118,7 @@ func.func private @around_a_contraction(%x: tensor<64x64xf32>, %w: tensor<64x64x
 
 // -----
 
-// Who reads other rows than were made has none in common, also if it reads the same rows too.
+// An operation that reads rows other than the one just made does not join the loop, even if it also reads that one.
 // CHECK-LABEL: @transposed
 // CHECK-NOT: scf.for
 // CHECK: return
@@ -143,7 +143,7 @@ func.func private @transposed(%x: tensor<8x8x32xf32>) -> tensor<8x8x32xf32> {
 
 // -----
 
-// A gather from what the group makes reads its row of the block; elsewhere positions are those of the whole.
+// A gather from a value of the group reads the row of the block; other indices are those of the whole.
 // CHECK-LABEL: @picked
 // CHECK: scf.for
 // CHECK: %[[AT:.*]] = arith.muli
@@ -178,7 +178,7 @@ func.func private @picked(%x: tensor<64x128xf32>, %which: tensor<64xindex>) -> t
 
 // -----
 
-// What stays in the first-level cache anyway is left alone.
+// Values that fit in the first-level cache are not grouped.
 // CHECK-LABEL: @small
 // CHECK-NOT: scf.for
 // CHECK: return

@@ -3,13 +3,13 @@
 // RUN: pp-opt %s --host-bodies="place-ranks=false" | FileCheck %s --check-prefix=TRIAL
 // RUN: pp-opt %s --host-bodies | pp-opt --pass-pipeline='builtin.module(host-contractions-to-calls,func.func(convert-linalg-to-loops),lower-rank-to-host)' | FileCheck %s --check-prefix=CALLS
 
-// The workspace of the rank is what its greediest call needs; memory is counted after it is known.
+// The workspace of the rank is what its largest call needs; memory is counted after that is known.
 // BODIES: rank.program @step.0 {{.*}} memory {{{.*}}workspace = 64 : i64}
 // BODIES: %[[WS:.*]] = rank.buffer "workspace" workspace : memref<64xi8>
 // BODIES: func.call @kernel.{{.*}} : (memref<f32>) -> ()
 // BODIES: rank.call @l.F {{.*}} workspace %[[WS]][0, 64] node "l.F"
 // BODIES: rank.call @l.B {{.*}} node "l.B"
-// Over one microbatch a mean is what the buffer holds.
+// The mean over one microbatch is the content of the buffer.
 // BODIES: %[[SEVERAL:.*]] = arith.cmpi ne, %M, %c1
 // BODIES-NEXT: scf.if %[[SEVERAL]] {
 // BODIES-NEXT: func.call @kernel.{{.*}}(%{{.*}}, %M) : (memref<8x4xf32>, index) -> ()

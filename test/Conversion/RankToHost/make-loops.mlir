@@ -1,6 +1,6 @@
 // RUN: pp-opt %s --pass-pipeline='builtin.module(func.func(host-make-loops,canonicalize,cse))' --split-input-file | FileCheck %s
 
-// Elementwise on contiguous buffers: one loop over all elements, four vectors a turn, no loop for what is left.
+// Elementwise on contiguous buffers: one loop over all elements, four vectors per iteration, no loop for a remainder.
 // CHECK-LABEL: @elementwise
 // CHECK-DAG: %[[ALL:.*]] = arith.constant 4096 : index
 // CHECK-DAG: %[[TURN:.*]] = arith.constant 64 : index
@@ -22,7 +22,7 @@ func.func private @elementwise(%x: memref<4x16x64xf32>, %y: memref<4x16x64xf32>)
 
 // -----
 
-// A sum along rows: four partial sums in registers, added up once a row. What a row has only one of is computed once.
+// A sum along rows: four partial sums in registers, added up once a row. Values of which a row has only one are computed once.
 // CHECK-LABEL: @sum_along_rows
 // CHECK: scf.for
 // CHECK:   %[[S:.*]] = llvm.load {{.*}} -> f32

@@ -26,7 +26,7 @@ func.func private @computed_in_single(%x: bf16, %i: i32, %v: vector<4xbf16>) -> 
   return %0, %1, %2 : bf16, bf16, bf16
 }
 
-// What no C library has for 16 bits.
+// Functions that C libraries do not have for 16 bits.
 // CHECK-LABEL: @called_in_single
 // CHECK: math.floor %{{.*}} : vector<8xf32>
 // CHECK: math.roundeven %{{.*}} : f32

@@ -5,8 +5,8 @@
 // HUGE-NOT: sw_parallel
 // LLVM-NOT: unrealized_conversion_cast
 
-// The loop becomes a part, over turns from lower to upper, and a body that the runtime can call with a list. Arguments
-// keep that they do not alias; constants are rematerialised; a number travels in a pointer.
+// The loop becomes a part, over iterations from lower to upper, and a body that the runtime can call with a list. Arguments
+// stay noalias; constants are rematerialised; a number is passed in a pointer.
 // CHECK-LABEL: func.func private @kernel.0(
 // CHECK-SAME:    %[[X:.*]]: memref<4096x64xf32> {llvm.noalias}, %[[Y:.*]]: memref<4096x64xf32>, %[[F:.*]]: f32)
 // CHECK-NOT:   scf.for
@@ -55,7 +55,7 @@ func.func private @kernel.0(%x: memref<4096x64xf32> {llvm.noalias}, %y: memref<4
 
 // -----
 
-// Too little work, turns that depend on each other, a result, no kernel.
+// Too little work, iterations that depend on each other, a result, no kernel.
 // CHECK-NOT: sw_parallel
 func.func private @kernel.1(%x: memref<64xf32>, %y: memref<4096x4096xf32>) attributes {host.kernel} {
   %c0 = arith.constant 0 : index

@@ -1,4 +1,4 @@
-// Replicas that average their parameters: how, on the program, with the delay that hides the sum.
+// Replicas that average their parameters: the program states how, with the delay that hides the sum.
 // RUN: pp-opt %s -pipeline-schedule=kind=1f1b "-pipeline-delay-averaging=every=4 delay=1 xi=0.5 merge=convex" | FileCheck %s
 // RUN: pp-opt %s -pipeline-schedule=kind=1f1b "-pipeline-delay-averaging=every=1 delay=0" | FileCheck %s --check-prefix=EXACT
 // A step takes 1 ms (two microbatches in turn, 0.5 ms each). An all-reduce of 4000 bytes over 2 devices sends 4000 bytes each

@@ -3,8 +3,8 @@
 // RUN: pp-opt %s -pipeline-estimate-cost="cluster=h200:2 profile=%t.json" -o /dev/null 2>&1 | FileCheck %s --check-prefix=OTHER
 // RUN: pp-opt %s -pipeline-estimate-cost=profile=%inputs/profile-cuda.json | FileCheck %s --check-prefix=ALONE
 
-// pp-run does not know what a cluster calls the GPU that it ran on: where all devices are of one class, it is that one.
-// A profile of another class does not become theirs.
+// pp-run does not know what a cluster calls the GPU that it ran on. If all devices are of one class, a profile of class `cuda`
+// is used for it; a profile of another class is not.
 // CHECK-LABEL: pipeline.graph
 // OTHER: warning: the profile is of devices of class 'V100', but those of the cluster are 'H200'; their estimates stay
 pipeline.graph @step(%x: tensor<8xf32>) -> (tensor<8xf32>) attributes {layers = ["a", "b"]} {

@@ -2,8 +2,8 @@
 // RUN: pp-opt --pipeline-estimate-cost=cluster=h100 %s | FileCheck %s --check-prefix=H100
 // RUN: pp-opt --pipeline-estimate-cost=cluster=h100,peak %s | FileCheck %s --check-prefix=PEAK
 
-// What contractions reach by their size. Two processors at 1e6 operations a second in bf16, of which the best sizes reach
-// half; a k of 64 reaches half of that.
+// The rate of a contraction depends on its size. Two processors at 1e6 operations a second in bf16, of which the best sizes
+// reach half; a k of 64 reaches half of that.
 //
 //  - 256 by 256 by 64, 8388608 operations: two tiles of 128 by 256, one wave: 8.388608 s / 0.25;
 //  - 3 batches of 128 by 128 by 64, 6291456 operations: three tiles in two waves, or, with the sum in two parts, six in

@@ -1,7 +1,7 @@
 // RUN: pp-opt %s -split-input-file -pipeline-estimate-cost=cluster=local:1 | FileCheck %s
 
-// Arithmetic is that of the region at every point of the iteration domain, bytes are those of the node's inputs and
-// results, each value once.
+// The flops of an operation are those of its region times the points of the iteration domain; bytes are those of the node's
+// inputs and results, each value once.
 // CHECK-LABEL: pipeline.graph @step
 pipeline.graph @step(%x: tensor<8x16xf32>, %w: tensor<16x4xf32>, %i: tensor<1x2x8x8xf32>, %f: tensor<3x2x3x3xf32>)
     -> (tensor<8x4xf32>, tensor<1x3x6x6xf32>, tensor<1x2x4x4xf32>, tensor<8x16xf32>, tensor<8xf32>)
@@ -68,7 +68,7 @@ func.func private @loop(%x: tensor<8x16xf32>) -> tensor<8xf32> {
 
 // -----
 
-// A node without a body keeps its counts and its own seconds; a missing class is estimated where something is counted.
+// A node without a body keeps its counts and its own seconds; a missing class is estimated if the node has counts.
 pipeline.graph @step(%x: tensor<8xf32>) -> (tensor<8xf32>) attributes {layers = ["a"]} {
   // CHECK: "a.F" {{.*}} cost <flops = 7, seconds = {"cpu-core" = 2.500000e-01 : f64}>
   %0 = pipeline.node "a.F" phase F layer 0 (%x) cost <flops = 7, seconds = {"cpu-core" = 2.5e-01 : f64}> : (tensor<8xf32>) -> tensor<8xf32>

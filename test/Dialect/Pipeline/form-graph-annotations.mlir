@@ -22,8 +22,8 @@ func.func @step(%x: tensor<4x4xf32> {pipeline.role = "batch"},
 
 // -----
 
-// A layer is split where an annotation begins or ends: `blocks/0` has two products with replicate(2) and one without. What reads
-// no parameter goes with the values that it reads.
+// A layer is split where an annotation begins or ends: `blocks/0` has two products with replicate(2) and one without. An
+// operation that reads no parameter belongs to the layer of the values that it reads.
 
 // CHECK-LABEL: pipeline.graph @step
 // CHECK-SAME: layers = ["blocks.0", "blocks.0.1", "blocks.1"]
@@ -51,7 +51,7 @@ func.func @step(%x: tensor<4x4xf32> {pipeline.role = "batch"},
 
 // -----
 
-// A loss behind a layer without an annotation is planned with that layer.
+// A loss after a layer without an annotation is planned with that layer.
 
 // CHECK-LABEL: pipeline.graph @step
 // CHECK-SAME: pipeline.annotations = ["stagewright:replicate:2:0:model.py%3A3", "", ""]

@@ -1,8 +1,8 @@
 // RUN: pp-opt --pipeline-form-graph --pipeline-merge-backward %s | FileCheck %s
 // RUN: pp-opt --pipeline-form-graph=stash=written --pipeline-merge-backward %s | FileCheck %s
 
-// The gradient of the scores of the last layer needs nothing that comes later: d = exp(l) * sum(l * l), with a sum that
-// only the backward has. The forward computes it and keeps it alone, rather than scores for the backward.
+// The gradient of the scores of the last layer needs nothing that comes later: d = exp(l) * sum(l * l), with a sum that only
+// the backward has. The forward computes it and keeps only it, instead of scores for the backward.
 
 // CHECK-LABEL: pipeline.graph @step
 // CHECK-SAME: keeps = ["mulf 16x8xf32"], kept = 512 : i64

@@ -3,9 +3,9 @@
 // RUN: pp-opt --pipeline-form-graph=layers=flow %s | FileCheck %s --check-prefix=FLOW
 // RUN: pp-opt --pipeline-form-graph=layers=3 %s | FileCheck %s --check-prefix=DEEP
 
-// Without scopes layers are the modules that hold the parameters, at the level at which the model repeats: what reads a
-// parameter first belongs to its module, what reads none to that of its operands. A tied embedding's second reader is not
-// of the embedding. Flax NNX keeps a parameter as the value of a variable; Equinox writes classes, which name no layer.
+// Without scopes layers are the modules that hold the parameters, at the level at which the model repeats: the first reader of
+// a parameter belongs to its module, an operation that reads none to that of its operands. The second reader of a tied
+// embedding is not in it. Flax NNX keeps a parameter as the value of a variable; Equinox writes classes, not layers.
 
 // CHECK: layers = ["blocks.0", "blocks.1"]
 // CHECK: "blocks.0.F" @blocks.0.F phase F layer 0(

@@ -7,9 +7,9 @@
 // RUN: pp-compile %s --cluster=local:2 --microbatches=2 --layers=2 --emit=program | FileCheck %s --check-prefix=TWO
 // RUN: not pp-compile %s --cluster=local:2 --microbatches=2 --layers=M//h --emit=graph 2>&1 | FileCheck %s --check-prefix=EMPTY
 
-// Layers are the scopes at the level at which the model repeats: blocks 0 and 1, between which one value passes, neither
-// the list that holds them nor their parts, between which the residual passes too. What stands in M itself belongs to a
-// neighbour.
+// Layers are the scopes at the level at which the model repeats: blocks 0 and 1, between which one value passes, not the
+// list that holds them, nor their parts, between which the residual passes too. Operations of M itself join a neighbouring
+// layer.
 // CHECK: layers = ["M.h.0", "M.h.1", "M.head"]
 // TWO: layers = ["M.h", "M.head"]
 // FLOW: layers = ["layer0", "layer1", "layer2"]

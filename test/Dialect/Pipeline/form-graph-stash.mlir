@@ -21,8 +21,8 @@
 // KEEP: error: stash must be least or written, got 'all'
 // FLAG: error: --repeat-ratio must be a number from 0, but is 'none'
 
-// Attention without its softmax: exp(x x^T) (x w). The scores, 64 x 64, are eight times the two operands they are made
-// of, so the backward makes them again; without that the exponentials are kept.
+// Attention without its softmax: exp(x x^T) (x w). The scores, 64 x 64, are eight times the two operands they are made of, so
+// the backward computes them again; without recomputation the exponentials are kept.
 
 // CHECK-LABEL: pipeline.graph @step
 // CHECK-SAME: pipeline.stash = [

@@ -1,9 +1,9 @@
 // RUN: pp-opt --pipeline-form-graph %s | FileCheck %s
 // RUN: pp-opt --pipeline-form-graph %s --pipeline-inline-graph | FileCheck %s --check-prefix=INLINE
 
-// Without scopes layers end where little is alive, behind what follows a contraction. Inside the second residual block
-// the block's input is alive beside the branch, so it is not cut; the first block adds an argument, which every stage
-// has, so it is. An inference graph has forward nodes only.
+// Without scopes layers end where little is alive, after the operations that follow a contraction. Inside the second residual
+// block the block's input is alive in addition to the branch, so there is no cut; the first block adds an argument, which every
+// stage has, so there is one. An inference graph has forward nodes only.
 
 // CHECK-LABEL: pipeline.graph @step
 // CHECK-SAME: layers = ["layer0", "layer1", "layer2"]

@@ -1,4 +1,4 @@
-// Which layers mix rows of the batch, each by one operation; what is a sum over rows is used linearly in the first.
+// Finds the layers that mix rows of the batch, with the operation that does. The first graph uses sums over rows linearly.
 // RUN: pp-opt %s -split-input-file -pipeline-infer-sliceable | FileCheck %s
 
 // The mean of a loss, a matrix that every row is multiplied by and its gradient, a mask that is the same for all rows.
@@ -57,7 +57,7 @@ pipeline.graph @sums(%w: tensor<8x16xf32> {pipeline.role = "parameter"}, %x: ten
 
 // -----
 
-// Rows of a table are looked up and their gradients added where they came from, row by row.
+// Rows of a table are looked up, and their gradients are added to the gradients of these rows, row by row.
 // CHECK-LABEL: pipeline.graph @table
 // CHECK: pipeline.node "a.F" @a.F phase F layer 0(%{{[^)]*}}) : (
 func.func private @a.F(%table: tensor<64x8xf32>, %ids: tensor<4x2xi32>) -> (tensor<4x2x8xf32>, tensor<64x8xf32>) {
@@ -145,7 +145,7 @@ pipeline.graph @attention(%x: tensor<2x128x64xf32> {pipeline.role = "batch"}, %y
 
 // -----
 
-// Each layer mixes rows in its own way; what follows is judged as after whole microbatches.
+// Each layer mixes rows in another way; the layers after it are examined as if it computed whole microbatches.
 // CHECK-LABEL: pipeline.graph @mixing
 // CHECK: "maximum.F" {{.*}} {mixes = "'arith.maximumf' reduces over the rows of the batch; only sums can be taken apart", sliceable = false}
 // CHECK: "normalize.F" {{.*}} {mixes = "a sum over the rows of the batch is spread over its rows", sliceable = false}
@@ -255,7 +255,7 @@ pipeline.graph @one(%x: tensor<1x16xf32> {pipeline.role = "batch"}) -> (tensor<1
   pipeline.yield %0 results [0] : tensor<1x1x16xf32>
 }
 
-// Rows that update one array one after the other: what they leave is no sum of what each of them does.
+// Rows update one array one after the other: the result is not a sum of what each row does.
 // CHECK-LABEL: pipeline.graph @updating
 // CHECK: "update.F" {{.*}} {mixes = "a value goes from one row of the batch to the next", sliceable = false}
 func.func private @update.F(%x: tensor<4x6xf32>, %w: tensor<6xf32>) -> tensor<6xf32> {

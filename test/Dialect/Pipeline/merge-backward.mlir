@@ -4,7 +4,7 @@
 
 // CHECK: %[[H:.*]] = pipeline.node "a.F"
 // CHECK: %[[B:.*]]:2 = pipeline.node "b.B" @b.B phase B layer 1(%[[H]]) : (tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
-// A layer with one half is renamed alike.
+// A layer with only I or only W is renamed in the same way.
 // CHECK: %[[A:.*]] = pipeline.node "a.B" @a.B phase B layer 0(%[[B]]#0)
 // CHECK: pipeline.yield %[[H]], %[[A]], %[[B]]#1 results [0, 1, 2]
 // CHECK: func.func private @b.B

@@ -131,7 +131,7 @@ pipeline.graph @step(%x: tensor<f32>) -> (tensor<f32>) attributes {layers = ["a"
 
 // -----
 
-// node_c4: a forward alone has levels.
+// node_c4: only a forward has levels.
 func.func private @f(%x: tensor<4xf32>) -> tensor<4xf32>
 pipeline.graph @step(%x: tensor<4xf32>) -> (tensor<4xf32>) attributes {layers = ["a"]} {
   // expected-error @below {{of phase B has levels, which only a forward has}}

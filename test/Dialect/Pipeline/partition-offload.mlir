@@ -20,7 +20,7 @@
 // WAY: error: offload=all needs devices with a 'host_bandwidth', and device 'd0' of cluster 'lab' has none; add it, or leave out offload=
 // OTHER: error: offload=all is planned for one stage on each device in the schedules 1f1b, gpipe, window and early-backward
 
-// Four slots of the eight in flight, and all of them on the host.
+// Four of the eight slots are on the device, all eight on the host.
 // TABLE: {{^}}0 {{.*}} 16.0 KiB {{.*}} offloads 1 of 1 layers, 32.0 KiB on the host, 4.1 ns each way
 // JSON: "offload": [
 // JSON-NEXT: "a"

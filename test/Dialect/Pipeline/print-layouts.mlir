@@ -3,7 +3,7 @@
 // RUN: pp-opt %s --pipeline-print-layouts=ways=5 -o /dev/null | FileCheck %s --check-prefix=FIVE
 
 // Two equal layers x up down and a pooling over windows of rows: hidden units can be split in both layers, with a sum in each;
-// rows up to the windows; what the pooling makes only where the width is split.
+// rows of x, up to the windows; the result of the pooling, only along its width.
 
 // CHECK: 6 of 8 linkage classes can be split over 2 devices
 // CHECK-NEXT: 100.0 % of the flops in contractions can be split

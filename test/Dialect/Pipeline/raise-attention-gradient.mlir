@@ -7,15 +7,15 @@
 // CHECK: pipeline.attention_gradient scale 5.000000e-01 causal
 // CHECK: return
 
-// Other functions do not: t is not divided by l; t is divided twice; a factor depends on the key; the scale is applied
-// twice; hidden scores have a weight.
+// Other functions do not become attention: t is not divided by l; t is divided twice; a factor depends on the key; the scale is
+// applied twice; hidden scores have a weight.
 // RUN: sed 's/%%t = arith.divf %%u, %%l/%%t = arith.mulf %%u, %%half1/' %s | pp-opt --pipeline-raise-attention=score-bytes=0 | FileCheck %s --check-prefix=OTHER
 // RUN: sed 's/%%t = arith.divf %%u, %%l/%%t = arith.divf %%u, %%ll/' %s | pp-opt --pipeline-raise-attention=score-bytes=0 | FileCheck %s --check-prefix=OTHER
 // RUN: sed 's/%%term = arith.mulf %%a, %%b/%%term = arith.mulf %%square, %%b/' %s | pp-opt --pipeline-raise-attention=score-bytes=0 | FileCheck %s --check-prefix=OTHER
 // RUN: sed 's/arith.select %%seen, %%ds, %%zero/arith.select %%seen, %%twice, %%zero/' %s | pp-opt --pipeline-raise-attention=score-bytes=0 | FileCheck %s --check-prefix=OTHER
 // RUN: sed 's/constant -1.0e+30/constant -9.0e+03/' %s | pp-opt --pipeline-raise-attention=score-bytes=0 | FileCheck %s --check-prefix=OTHER
 
-// Neither is an element that a body extracts by itself, nor a comparison of 2^40 times an index.
+// Nor do functions in which a body extracts an element itself, or compares 2^40 times an index.
 // RUN: sed 's/%%scaled = arith.mulf %%a, %%scale/%%each = tensor.extract %%factors[%%i0, %%j] : tensor<16x16xf32> %%scaled = arith.mulf %%a, %%each/' %s | pp-opt --pipeline-raise-attention=score-bytes=0 | FileCheck %s --check-prefix=OTHER
 // RUN: %python -c "old = 'seen = arith.cmpi sge, %%i0,'; sums = [f'i{n + 1} = arith.addi %%i{n}, %%i{n} : index' for n in range(40)]; print(open('%s').read().replace(old, ' %%'.join(sums) + ' %%' + old.replace('%%i0,', '%%i40,')))" | pp-opt --pipeline-raise-attention=score-bytes=0 | FileCheck %s --check-prefix=OTHER
 // OTHER-LABEL: func.func @step

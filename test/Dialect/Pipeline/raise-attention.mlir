@@ -102,7 +102,7 @@ func.func @step(%q: tensor<16x8xf32> {pipeline.role = "parameter"}, %k: tensor<1
 
 // -----
 
-// Weights that something else reads stay an array, and so does all of it.
+// If another operation reads the weights, they stay an array, and nothing becomes attention.
 // CHECK-LABEL: func.func @step
 // REMARK: remark: attention does not become one kernel: an operation reads values computed from its scores and is neither elementwise, nor a reduction over one dimension, nor a product; its scores, 1024 bytes of one microbatch in float32, stay an array
 // CHECK-NOT: pipeline.attention
@@ -148,7 +148,7 @@ func.func @step(%q: tensor<16x8xf32> {pipeline.role = "parameter"}, %k: tensor<1
 
 // -----
 
-// A product with a parameter makes logits: their softmax is no attention, and no remark says so.
+// A product with a parameter makes logits: their softmax is not attention, and there is no remark.
 // CHECK-LABEL: func.func @step
 // REMARK-NOT: remark: attention
 // CHECK-NOT: pipeline.attention

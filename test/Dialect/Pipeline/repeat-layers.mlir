@@ -17,7 +17,7 @@
 // CHECK-DAG: func.func private @a.F(
 // CHECK-NOT: func.func private @b.F(
 
-// Apart, b reads what a has sent to it, which is kept.
+// If layers repeat separately, b reads what a has sent to it, which is kept.
 // EACH: layers = ["a", "a.again", "b", "b.again", "c"]
 // EACH: %[[Y:.*]] = pipeline.node "a.F" @a.F.part_{{[0-9]+}} phase F layer 0
 // EACH: pipeline.node "b.again" @b.F.part phase B layer 3(%[[Y]])

@@ -1,7 +1,7 @@
 // RUN: pp-opt %s -split-input-file -verify-diagnostics -lower-pipeline-to-rank
 // RUN: not pp-opt %s -split-input-file -lower-pipeline-to-rank 2>&1 | FileCheck %s
 
-// Orders edited by hand are proved again before anything relies on them; a note draws where they fail.
+// Orders edited by hand are verified before a pass uses them; a note draws where they fail.
 
 pipeline.graph @step(%x: tensor<4xf32>) -> (tensor<4xf32>) attributes {layers = ["a", "b"]} {
   %h = pipeline.node "a.F" phase F layer 0 (%x) : (tensor<4xf32>) -> tensor<4xf32>

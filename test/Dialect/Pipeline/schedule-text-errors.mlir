@@ -1,6 +1,6 @@
 // RUN: pp-opt %s -split-input-file -verify-diagnostics -lower-pipeline-to-rank
 
-// Actions are read with the module; that they are those of the program is proved by what reads a schedule.
+// The parser reads actions; whether they are those of the program is checked by the passes that use a schedule.
 
 pipeline.graph @step(%x: tensor<4xf32>) -> (tensor<4xf32>) attributes {layers = ["a", "b"]} {
   %h = pipeline.node "a.F" phase F layer 0 (%x) : (tensor<4xf32>) -> tensor<4xf32>

@@ -11,19 +11,19 @@
 // RUN: sed 's/role = "parameter"/role = "batch"/' %s | not pp-opt --pipeline-shard="ways=2 cluster=%t.fast.json" 2>&1 >/dev/null | FileCheck %s --check-prefix=BATCHES
 // RUN: not pp-opt %s --pipeline-shard="ways=2 cluster=%t.none.json" 2>&1 >/dev/null | FileCheck %s --check-prefix=CLUSTER
 
-// Heads of a fused projection are its factor 4 of 3 x 4 x 2. The width 8 is in all products, but every one of them would add up
-// over it; hidden units are in two of three products of a layer, and only the second adds up.
+// Heads of a fused projection are its factor 4 of 3 x 4 x 2. The width 8 is in all products, but each would need a sum over it;
+// hidden units are in two of three products of a layer, and only the second needs a sum.
 // FAST: remark: layers are split over 2 shards as by --shard='qkv=1:3,w/*/up=1,w/*/down=0', which saves each shard 49 % of a microbatch's time and adds 0 % for messages
 // FAST: func.func @step(%{{.*}}: tensor<8x12xf32> {pipeline.name = "qkv", {{.*}}pipeline.slice = 0 : i64, pipeline.slice_dim = 1 : i64, pipeline.slice_outer = 3 : i64}
 // FAST-SAME: tensor<8x8xf32> {pipeline.name = "w/0/up", {{.*}}pipeline.slice_dim = 1 : i64
 
-// Where nothing saves time, what splits the most for what it costs: of a user who asks for shards, parameters may not fit.
+// If nothing saves time, the pass chooses what splits the most for its cost: without shards parameters might not fit in memory.
 // SLOW: remark: layers are split over 2 shards as by --shard='{{.*}}', which saves each shard {{[0-9]+}} % of a microbatch's time and adds {{[0-9][0-9][0-9]+}} % for messages
 
-// What a whole parameter is linked to can be split in others.
+// Dimensions that are linked to a whole parameter can be split in other parameters.
 // SOME: as by --shard='qkv=1:3,w/*/down=0,w/1/up=1'
 
-// A hint decides for all that is linked to it, here the width of the model.
+// A hint decides for all dimensions that are linked to its own, here the width of the model.
 // GIVEN: as by --shard='qkv=0,w/*/up=0,w/*/down=1'
 
 // NONE: error: no parameter can be split over 25 shards: none has a dimension, or heads or the like in one, of at least 25

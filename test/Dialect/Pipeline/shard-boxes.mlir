@@ -58,8 +58,8 @@ func.func @step(%w: tensor<2x6xf32> {pipeline.role = "parameter", pipeline.name 
 
 // -----
 
-// Three arrays side by side, each split: its part of the second is the second of the parts. Rows that count their columns
-// count those of the whole, and what no rule splits is joined.
+// Three arrays side by side, each split: a shard's part of the second array is the second of its parts. Column numbers are
+// those of the whole, and a value that no rule can split is joined.
 // CHECK-LABEL: func.func @step(
 // CHECK: %[[Y0:.*]] = linalg.matmul {{.*}} -> tensor<4x3xf32>
 // CHECK: %[[Y1:.*]] = linalg.matmul {{.*}} -> tensor<4x3xf32>
@@ -97,7 +97,7 @@ func.func @step(%w: tensor<2x6xf32> {pipeline.role = "parameter", pipeline.name 
 
 // -----
 
-// From a split by columns to one by rows: of its columns, each sends each the rows that it needs, no more.
+// From a split by columns to one by rows: each shard sends to each other only the rows of its columns that the other needs.
 // CHECK-LABEL: func.func @step(
 // CHECK: %[[Y0:.*]] = linalg.matmul {{.*}} -> tensor<8x3xf32>
 // CHECK: %[[Y1:.*]] = linalg.matmul {{.*}} -> tensor<8x3xf32>

@@ -20,10 +20,10 @@
 // WHOLE-SAME: tensor<3x4xf32> {pipeline.name = "b"
 // NOTHING: error: no parameter is split over the 2 shards: all hints say 'whole'; leave them out, or let one say 'auto'
 // UNEVEN: func.func @step(%{{.*}}: tensor<4x2xf32> {pipeline.name = "a"{{.*}} tensor<4x2xf32> {{.*}} tensor<4x1xf32> {{.*}} tensor<4x1xf32>
-// What only follows from constraints of other values yields where it does not fit evenly, and the compiler chooses: here the dimensions of 4.
+// A split that follows only from constraints of other values is dropped if it is uneven, and the compiler chooses: here dimensions of 4.
 // DERIVED: remark: layers are split over 4 shards as by --shard='a=0
 // DERIVED: func.func @step(%{{.*}}: tensor<1x6xf32> {pipeline.name = "a"
-// Three pairs, as heads, are split over three shards. Over two shards they would not be equal, although 6 is a multiple of 2.
+// Three pairs, such as heads, are split over three shards. Over two shards the parts would be unequal, although 6 is even.
 // PAIRS: func.func @step(%{{.*}}: tensor<4x2xf32> {pipeline.name = "a"
 // PAIRS-SAME: tensor<2x4xf32> {pipeline.name = "b"
 // TORN: remark: layers are split over 2 shards as by --shard=

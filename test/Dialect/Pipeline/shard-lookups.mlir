@@ -2,15 +2,15 @@
 // RUN: pp-opt %s --pipeline-shard="ways=2 hints=table=1" | FileCheck %s --check-prefix=WIDTH
 // RUN: pp-opt %s --pipeline-shard="ways=2 hints=table=0" | FileCheck %s --check-prefix=ROWS
 // RUN: pp-opt %s --pipeline-shard="ways=3 hints=table=0" | FileCheck %s --check-prefix=THREE
-// Each shard works on its own samples, but looks up the rows of all: it needs its part of the table alone.
+// Each shard computes its own samples, but looks up rows for all samples, so it needs only its part of the table.
 // RUN: pp-opt %s --pipeline-shard="ways=2 hints=table=0,ids=0" | FileCheck %s --check-prefix=ROWS
-// A constant table, such as features of nodes, by its exact name.
+// A constant table, such as features of nodes, is split by its exact name.
 // RUN: sed 's/role = "parameter"/role = "constant"/' %s | pp-opt --pipeline-shard="ways=2 hints=table=0" | FileCheck %s --check-prefix=ROWS
 // RUN: sed 's/role = "parameter"/role = "constant"/' %s | not pp-opt --pipeline-shard="ways=2 hints=t*=0" 2>&1 | FileCheck %s --check-prefix=GLOB
 // GLOB: error: no parameter has a name like 't*=0'
 // RUN: pp-opt %s --pipeline-print-layouts -o /dev/null | FileCheck %s --check-prefix=CLASSES
 
-// Each shard looks up its numbers: the second's are rows 0 and 1 of its part.
+// Each shard looks up its own ids: those of the second are rows 0 and 1 of its part.
 // IDS: %[[OWN:.*]] = tensor.extract_slice %arg1[2, 0] [2, 6] [1, 1]
 // IDS: linalg.generic {{.*}} outs({{.*}} : tensor<2x6x4xf32>)
 // IDS: linalg.generic {{.*}} outs({{.*}} : tensor<2x6x4xf32>)
@@ -18,14 +18,14 @@
 // IDS: %[[J:.*]] = linalg.index 1
 // IDS: tensor.extract %[[OWN]][%[[I]], %[[J]]] : tensor<2x6xi32>
 
-// Its columns of the rows of all numbers.
+// Each shard looks up its columns of the rows of all ids.
 // WIDTH: func.func @step(%arg0: tensor<8x2xf32>
 // WIDTH-NOT: arith.cmpi
 // WIDTH: tensor.extract %arg2[%{{.*}}, %{{.*}}] : tensor<4x6xi32>
 // WIDTH: tensor.extract %arg0[%{{.*}}, %{{.*}}] : tensor<8x2xf32>
 // WIDTH-NOT: arith.cmpi
 
-// The rows of the table that it has, zeros for others, which both add up.
+// Each shard provides the rows of the table that it has and zeros for the others; both are added.
 // ROWS: func.func @step(%arg0: tensor<4x4xf32>
 // ROWS: arith.cmpi ult
 // ROWS: tensor.extract %arg0[%{{.*}}, %{{.*}}] : tensor<4x4xf32>

@@ -1,7 +1,7 @@
 // RUN: pp-opt %s --pipeline-shard="ways=2 hints=f=1:3:2" | FileCheck %s
 
-// Of each of three chunks of three pairs of columns the first shard has two pairs, the second one. An operation that numbers
-// columns numbers those of the whole: its own number is that of the chunk times 6, plus that in the part and the start of the part.
+// Of each of three chunks of three pairs of columns the first shard has two pairs, the second one. An operation that uses column
+// numbers uses those of the whole: the number of the chunk times 6, plus the number in the part and the start of the part.
 // CHECK-LABEL: func.func @step(
 // CHECK-SAME: tensor<2x12xf32> {pipeline.name = "f"{{[^}]*}}pipeline.slice_outer = 3 : i64, pipeline.slice_unit = 2 : i64}
 // CHECK-SAME: tensor<2x6xf32> {pipeline.name = "f"{{[^}]*}}pipeline.slice_outer = 3 : i64, pipeline.slice_unit = 2 : i64}

@@ -24,11 +24,11 @@
 // CHECK: arith.addf %[[Y0]], %[[Y1]] {{.*}}: tensor<8x4xf32>
 // CHECK: arith.addf %[[Y0]], %[[Y1]] {{.*}}: tensor<8x4xf32>
 
-// Layers of one level read nothing of each other; the sums of the backward are not there, for nothing reads dx.
+// Layers of one level do not read each other's values. The backward has no sums, because nothing reads dx.
 // GRAPH-LABEL: pipeline.graph @step
 // GRAPH: pipeline.node "net.t1.s0.F" {{.*}} layer 0
 // GRAPH: pipeline.node "net.t1.s1.F" {{.*}} layer 1
-// Both shards have all of the forward, one of them the loss.
+// Both shards have the whole forward, and one of them has the loss.
 // GRAPH: pipeline.node "net.t2.s0.F" {{.*}} layer 2(%net.t1.s0.F
 // GRAPH: pipeline.node "net.t2.s1.F" {{.*}} layer 3(%net.t1.s0.F{{.*}}tensor<f32>)
 // GRAPH: pipeline.node "net.t2.s1.{{[BIW]}}" {{.*}} layer 3
@@ -36,7 +36,7 @@
 // GRAPH: pipeline.node "net.t1.s1.{{[BIW]}}" {{.*}} layer 1
 // GRAPH: pipeline.node "net.t1.s0.{{[BIW]}}" {{.*}} layer 0
 
-// Each shard adds up half of the rows and goes on with them: to the loss, which both add up, and to dy, which both join.
+// Each shard adds up half of the rows and uses them for its part of the loss, which both add up, and of dy, which both join.
 // ROWS-DAG: %[[Y0:.*]] = linalg.matmul ins(%{{.*}}, %arg2 :
 // ROWS-DAG: %[[Y1:.*]] = linalg.matmul ins(%{{.*}}, %arg3 :
 // ROWS-DAG: %[[P00:.*]] = tensor.extract_slice %[[Y0]][0, 0] [4, 4]
@@ -52,7 +52,7 @@
 // ROWS: tensor.insert_slice %[[D0]] into {{.*}}[0, 0] [4, 4]
 // ROWS: arith.addf %[[L0]], %[[L1]] : tensor<f32>
 
-// Without, four shards add up a part each, which all join at once.
+// Without sequence parallelism each of four shards adds up a part, and all join the parts at once.
 // PARTS: arith.addf {{.*}} : tensor<2x4xf32>
 // PARTS: tensor.insert_slice {{.*}} : tensor<2x4xf32> into tensor<8x4xf32>
 

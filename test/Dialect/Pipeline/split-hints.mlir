@@ -1,7 +1,7 @@
 // RUN: pp-opt %s --pipeline-infer-roles --split-input-file --verify-diagnostics | FileCheck %s
 
 // A hint about the hidden units of a perceptron splits columns of `up`, rows of `down`; one about heads in a fused projection
-// splits each of its three chunks, and the rows of the projection back.
+// splits each of its three chunks, and the rows of the output projection.
 
 // CHECK-LABEL: func.func @step(
 // CHECK-SAME: pipeline.name = "up"{{[^}]*}}pipeline.split_derived, pipeline.split_dim = 1 : i64}

@@ -1,5 +1,5 @@
-// A perceptron on two stages, the first with replicas of three samples and of one: bodies for the samples, what the second
-// stage gets is joined, what it sends back is cut, and every replica has its part of the first gradient.
+// A perceptron on two stages, the first with replicas of three samples and of one: bodies have these numbers of samples, what
+// the second stage gets is joined, what it sends back is cut into slices, and every replica has its part of the first gradient.
 // RUN: pp-opt %s -pipeline-split-replicas | FileCheck %s
 // RUN: pp-opt %s -lower-pipeline-to-rank -verify-rank-programs | FileCheck %s --check-prefix=RANK
 

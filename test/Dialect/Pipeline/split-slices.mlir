@@ -48,7 +48,7 @@ func.func @step(%b: tensor<4xf32> {pipeline.role = "parameter", pipeline.name = 
 
 // -----
 
-// Read as a whole: stays whole.
+// A parameter that is read as a whole stays whole.
 // CHECK-LABEL: func.func @step
 // CHECK-SAME: tensor<2x4xf32> {{{.*}}pipeline.slices = 2 : i64}
 // REMARK: remark: parameter 'w' (argument 0) stays whole: it is read by 'arith.addf', not row by row
@@ -71,7 +71,7 @@ func.func @step(%w: tensor<2x4xf32> {pipeline.role = "parameter", pipeline.name 
 
 // -----
 
-// Whose optimizer comes apart as well, with the state that belongs to it; what it makes of all rows is made of each.
+// The optimizer and its state for the parameter are split too: what it computes for all rows is computed for each row.
 // CHECK-LABEL: func.func @step
 // CHECK-LABEL: func.func @update
 // CHECK-SAME: (%[[W0:.*]]: tensor<4xf32> {pipeline.of = 0 : i64, pipeline.role = "parameter", pipeline.slice = 0 : i64},

@@ -2,7 +2,7 @@
 // RUN: pp-opt %s -verify-rank-programs | FileCheck %s
 // RUN: pp-opt %s | pp-opt | FileCheck %s --check-prefix=SAME
 
-// Without its pair, the backward could run before the forward.
+// Unless its lane follows that of the forward, the backward could run before the forward.
 // RUN: sed 's/after \[0, 1\]/after []/' %s | not pp-opt -verify-rank-programs 2>&1 | FileCheck %s --check-prefix=RACE
 // RACE: error: 0B0 uses microbatch 0 of 'k', but does not follow 0F0, which holds it first
 
@@ -10,7 +10,7 @@
 // RUN: sed 's/after \[0, 1\]/after [0, 1, 1, 0]/' %s | not pp-opt -verify-rank-programs 2>&1 | FileCheck %s --check-prefix=CYCLE
 // CYCLE: error: rank 0 can run none of its next actions: 0B0 (follows 0F0), 0F0 (follows 0B0)
 
-// A slot of the workspace is shared by order, and there is none.
+// Slots in the workspace are shared according to an order, but this rank has no order.
 // RUN: sed 's/stash depth 2 :/stash depth 2 at 0 :/' %s | not pp-opt -verify-rank-programs 2>&1 | FileCheck %s --check-prefix=PLACE
 // PLACE: error: stash 'k' shares bytes of the workspace by an order of actions, but its rank has none; give it memory of its own
 

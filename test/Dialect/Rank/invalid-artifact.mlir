@@ -1,4 +1,4 @@
-// The facts of an artifact have types. Every case changes one thing of the artifact of artifact.mlir, and is refused where it stands.
+// The facts of an artifact have types. Every case changes one attribute of artifact.mlir and is refused at its place.
 // DEFINE: %{change} = true
 // DEFINE: %{run} = sed %{change} %S/artifact.mlir | not pp-opt 2>&1 | FileCheck %s --check-prefix
 
@@ -38,7 +38,7 @@
 // RUN: %{run}=ELEMENT
 // ELEMENT: <stdin>:{{[0-9]+:[0-9]+}}: error: 'rank.artifact' op attribute 'constants' failed to satisfy constraint: constants
 
-// JSON is no plan.
+// A plan in JSON is refused.
 // RUN: echo 'module attributes {rank.plan = "{}"} {}' | not pp-opt 2>&1 | FileCheck %s --check-prefix=JSON
 // JSON: <stdin>:{{[0-9]+:[0-9]+}}: error: "rank.plan" must be a '#rank.plan' of a module, got "{}"
 // RUN: echo 'func.func private @f() attributes {rank.plan = #rank.plan<>}' | not pp-opt 2>&1 | FileCheck %s --check-prefix=ELSEWHERE

@@ -118,7 +118,7 @@ rank.program @step.0 rank 0 device "d0" of @step microbatches 1 schedule "hand" 
 
 // -----
 
-// A slot for one part alone.
+// A slot with room for only one part.
 rank.step @step() -> ()
 // expected-note @below {{the gather is declared here}}
 rank.gather @a among [0, 1] depth 1 : memref<16xf32>

@@ -1,8 +1,8 @@
-// Stashes on the host: printed as they were read, proved, and no bytes of the arena.
+// Stashes on the host: parsed, printed and verified; they take no bytes of the arena.
 // RUN: pp-opt %s | pp-opt | FileCheck %s
 // RUN: pp-opt %s -verify-rank-programs | FileCheck %s --check-prefix=MEMORY
 
-// Of 64 bytes each: one slot that leaves, two that come, none of the eight on the host.
+// Slots of 64 bytes that count: one to be copied out and two to be copied back, not the eight on the host.
 // MEMORY: rank.program @step.0
 // MEMORY-SAME: arena = 192 : i64
 // MEMORY-SAME: host = 512 : i64

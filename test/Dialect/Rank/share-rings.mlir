@@ -1,5 +1,5 @@
-// Three channels of one pair, each used at once, take turns in one ring; one of another type, one whose messages wait for the end
-// and one that carries a message a step stay. The ranks finish with it, too.
+// Three channels of one pair of ranks, whose messages are used at once, share a ring; one of another type, one whose messages
+// wait for the end and one with one message per step stay. The ranks also finish with that ring.
 // RUN: pp-opt %s -rank-share-rings | FileCheck %s
 // RUN: pp-opt %s -rank-share-rings -verify-rank-programs -o /dev/null
 // RUN: sed 's/microbatches 4 only/microbatches 4/' %s | pp-opt -rank-share-rings | FileCheck %s --check-prefix=ANY
@@ -20,7 +20,7 @@ rank.channel @wide from 0 to 1 depth 2 : memref<8xf32>
 rank.channel @late from 0 to 1 depth 4 : memref<4xf32>
 rank.channel @end from 0 to 1 depth 1 once : memref<4xf32>
 
-// A loop goes through the microbatches one by one, so numbers are linear in them.
+// A loop runs the microbatches one by one, so the numbers of messages are linear in them.
 // CHECK-LABEL: rank.program @step.0
 // CHECK-DAG: %[[THREE:.*]] = arith.constant 3 : index
 // CHECK: scf.for %[[M:.*]] =
@@ -55,7 +55,7 @@ rank.program @step.0 rank 0 device "d0" of @step microbatches 4 only schedule "l
   }
 }
 
-// An order by a table has a column of numbers, of the first message of every row.
+// An order as a table gets a column with the number of the first message of every row.
 // CHECK-LABEL: rank.program @step.1
 // CHECK: %[[CASE:.*]], %[[MB:.*]] = rank.table[%[[ROW:.*]]] cases [0, 1, 0, 1, 0, 1, 0, 1] microbatches [0, 0, 1, 1, 2, 2, 3, 3]
 // CHECK-NEXT: %{{.*}}, %[[NUMBER:.*]] = rank.table[%[[ROW]]] cases [0, 0, 0, 0, 0, 0, 0, 0] microbatches [0, 1, 3, 4, 6, 7, 9, 10]

@@ -173,7 +173,7 @@ rank.program @step.1 rank 1 device "d1" of @step microbatches 1 schedule "hand" 
 
 // -----
 
-// A cycle of two sums: a third rank makes each order right where two ranks meet.
+// A cycle of three sums: any two ranks would finish with each other, but not all three.
 rank.step @step() -> ()
 rank.collective @a among [0, 1] : memref<16xf32>
 rank.collective @b among [1, 2] : memref<16xf32>

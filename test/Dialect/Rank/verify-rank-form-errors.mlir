@@ -22,7 +22,7 @@ rank.program @p rank 0 device "d" of @step microbatches 1 schedule "hand" {
 
 // -----
 
-// Arithmetic that it does not know.
+// Arithmetic that the verifier does not know.
 rank.step @step() -> ()
 rank.program @step.0 rank 0 device "d0" of @step microbatches 4 schedule "hand" {
   rank.entry (%M) {

@@ -5,7 +5,7 @@
 // OTHER: error: runs 4 microbatches only, got 3; schedule the program for that number
 
 rank.step @step() -> ()
-// Of the even microbatches alone, in any order: 2 has the slot before 0.
+// A channel of only the even microbatches, in any order: 2 gets its slot before 0.
 // CHECK: rank.channel @even from 0 to 1 depth 2 sparse
 rank.channel @even from 0 to 1 depth 2 sparse : memref<4xf32>
 // CHECK: rank.program @step.0 rank 0 device "d0" of @step microbatches 4 only schedule "hand" memory {

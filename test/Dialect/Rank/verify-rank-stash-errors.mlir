@@ -179,7 +179,7 @@ rank.program @step.0 rank 0 device "d0" of @step microbatches 2 only schedule "h
 
 // -----
 
-// Two stashes that move: the second microbatch of one lies where the first of the other is still held.
+// Two stashes that move: the second microbatch of one overlaps the first of the other, which is still held.
 rank.step @step() -> ()
 rank.program @step.0 rank 0 device "d0" of @step microbatches 2 only schedule "hand" {
   // expected-note @below {{the stash is declared here}}

@@ -15,7 +15,7 @@
 // CHECK: remark: layers over 2 shards: {{.*}} a step{{.*}}; at least {{.*}}
 // CHECK: pipeline.stage 0 on [@d0]
 
-// The bound is that of all plans, also of whole layers if none of these is found.
+// The bound is that of all plans, including those of whole layers even if no such plan is found.
 // BOUND: remark: whole layers have no plan:
 // BOUND: remark: layers over 2 shards: {{.*}}; at least 28.9 us
 // BOUND: remark: layers over 4 shards: {{.*}}; at least 27.1 us

@@ -4,7 +4,7 @@
 // STATE: "memory_bytes": 1600000
 // GIVEN: "memory_bytes": 3600000
 
-// 400,000 bytes of w, as many of its gradient, twice as many of state; or seven times.
+// w and its gradient have 400,000 bytes each, the state has twice as many, or as given, seven times as many.
 pipeline.graph @step(%w: tensor<100000xf32> {pipeline.role = "parameter"})
     -> (tensor<100000xf32> {pipeline.role = "gradient", pipeline.of = 0, pipeline.combine = "mean"})
     attributes {layers = ["a"]} {

@@ -12,9 +12,9 @@
 // In 1F1B with three microbatches, F2 leaves when the gradient of microbatch 1 does.
 // RUN: pp-sim %s --order=1f1b --microbatches=3 | FileCheck %s --check-prefix=HALF3
 // RUN: pp-sim %s --order=1f1b --microbatches=3 --full-duplex | FileCheck %s --check-prefix=FULL3
-// The channel half duplex: F0 1-5, F1 5-9, B0 9-13 (ready at 7), B1 13-17 (ready at 11), and F2, ready at 15 behind B0 of
-// stage 0, 17-21; stage 1 runs it at 21 and its backward at 22; 23-27 back; 27-28. Full duplex: B0 7-11, B1 11-15, F2
-// starts on stage 0 behind B0 at 12 and leaves 13-17; stage 1 17-19; back 19-23; 23-24.
+// The channel half duplex: F0 1-5, F1 5-9, B0 9-13 (ready at 7), B1 13-17 (ready at 11), and F2, ready at 15 after B0 of stage
+// 0, 17-21; stage 1 runs it at 21 and its backward at 22; 23-27 back; 27-28. Full duplex: B0 7-11, B1 11-15, F2 starts on stage
+// 0 after B0 at 12 and leaves 13-17; stage 1 17-19; back 19-23; 23-24.
 // HALF3: makespan 28 s
 // FULL3: makespan 24 s
 pipeline.graph @step(%w: tensor<4xf32> {pipeline.role = "parameter"}, %x: tensor<4xf32> {pipeline.role = "batch"})

@@ -1,8 +1,8 @@
 // RUN: pp-sim %s --order=gpipe | FileCheck %s
 // RUN: pp-sim %s --order=gpipe --collective-slowdown=1.5 | FileCheck %s --check-prefix=SLOW
 
-// One stage on two devices, each with half of every microbatch: F = 2 s, B = 4 s, two microbatches. A layer's gradients
-// take 2 (1/2) 16 B / (16 B/s) = 1 s to reduce: those of "b" while the last backward of "a" runs, those of "a" behind it.
+// One stage on two devices, each with half of every microbatch: F = 2 s, B = 4 s, two microbatches. A layer's gradients take 2
+// (1/2) 16 B / (16 B/s) = 1 s to reduce: those of "b" while the last backward of "a" runs, those of "a" after it.
 pipeline.graph @step(%v: tensor<4xf32> {pipeline.role = "parameter"}, %w: tensor<4xf32> {pipeline.role = "parameter"},
                      %x: tensor<4xf32> {pipeline.role = "batch"})
     -> (tensor<f32> {pipeline.role = "loss"}, tensor<4xf32> {pipeline.of = 0 : i64, pipeline.role = "gradient"},

@@ -131,7 +131,7 @@ TEST_F(FormulaTest, ProductsOfLogisticAndExpAreReduced) {
             Formula(0.25) * y * (Formula(1) - t * t));
 }
 
-// Checked at values, so that a wrong sign in the reduction shows.
+// If the reduction had a wrong sign, results would have 1 - t instead of 1 + t.
 TEST_F(FormulaTest, LogisticWithFactors) {
   Formula e = formulas.exp(Formula(3) * x), b = Formula(2) + Formula(5) * e;
   Formula t = formulas.tanh(Formula(1.5) * x + Formula(0.5 * std::log(2.5)));
@@ -157,7 +157,7 @@ TEST_F(FormulaTest, OnlySumsOfLeavesAreSmallerThanHugeNumbers) {
   EXPECT_TRUE(compare(Is::OLT, x, 1e29).isUnknown());
   EXPECT_TRUE(compare(Is::OLT, x * Formula(100), 1e30).isUnknown());
   EXPECT_TRUE(compare(Is::OLT, formulas.exp(x), 1e30).isUnknown());
-  // As scores that are capped, before they are clamped.
+  // A bounded term plus a leaf, such as capped scores plus a bias.
   EXPECT_EQ(
       compare(Is::OGT, Formula(50) * formulas.tanh(x) + y, -3.4e38).number(),
       1);

@@ -1,4 +1,4 @@
-//===- ClusterTest.cpp - presets and cluster files ------------------------===//
+//===- ClusterTest.cpp - clusters and rooflines ---------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -212,8 +212,8 @@ TEST(Roofline, TakesTheLongerOfArithmeticAndTraffic) {
 TEST(Roofline, ContractionsRunAtTheRateOfTheirType) {
   Device device{"d0", "c", 0, FlopRate(4), Bandwidth(2), Bytes(1)};
   device.rates = {{"bf16", FlopRate(16)}, {"f8", FlopRate(32)}};
-  // 4 s of bf16, 1 s of f8. f64 has no rate and takes 5 s with the other 8
-  // flops.
+  // bf16 takes 4 s and f8 takes 1 s. f64 has no rate of its own: its 12 flops
+  // and the other 8 take 5 s.
   EXPECT_EQ(
       rooflineSeconds(
           {Flops(116),

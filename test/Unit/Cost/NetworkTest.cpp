@@ -66,15 +66,16 @@ TEST(Network, MessagesInsideAHostShareThePortsOfItsDevices) {
                       Bandwidth(port)};
     return *Network::create(cluster);
   };
-  // All at the speed of the port, which carries one message at a time.
+  // Messages inside a host have the speed of the port, which carries one at a
+  // time.
   EXPECT_EQ(network(4, 5).bandwidth(0, 1), 5);
   EXPECT_EQ(network(4, 5).bandwidth(0, 4), 3);
   EXPECT_EQ(network(4, 5).lane(0, 1), 0u);
   EXPECT_EQ(network(4, 6).lane(0, 3), 0u);
-  // Two at a time, chosen by the peer.
+  // The port carries two messages at a time, in lanes chosen by the peer.
   EXPECT_EQ(network(4, 12).lane(0, 2), 0u);
   EXPECT_EQ(network(4, 12).lane(0, 3), 1u);
-  // One peer, or a port with the bandwidth for all.
+  // No lanes: there is only one peer, or the port has the bandwidth for all.
   EXPECT_EQ(network(2, 6).lane(0, 1), std::nullopt);
   EXPECT_EQ(network(4, 18).lane(0, 3), std::nullopt);
 }

@@ -64,7 +64,8 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"64 bits", wide, taken}, Case{"batches", batched, taken},
         Case{"C apart", CHANGE(it.beta = 1), taken},
         Case{"C is D", CHANGE(it.beta = 1, it.cIsD = true), taken},
-        // D is elsewhere in its own memory: without beta C is not read.
+        // C and D overlap at different offsets. Without beta this is allowed,
+        // because C is not read.
         Case{"no beta", CHANGE(it.cIsD = true, it.c.offset = 256), taken}));
 
 constexpr Statuses malformed = {invalid, -1};

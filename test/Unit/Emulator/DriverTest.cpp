@@ -195,7 +195,7 @@ TEST(EmulatedDriver, MakesTheMistakesThatATestWants) {
   EXPECT_EQ(filled("cuMemsetD8Async:1:1+2"), 0x0101010107070707u);
   EXPECT_EQ(filled("cuMemsetD8Async:2:2-2"), 0x0101010107070505u);
   EXPECT_EQ(filled("cuMemsetD8Async:3:1=9"), 0x0101010109090909u);
-  EXPECT_EQ(filled("cuMemsetD8Async:3"), 0x0101010105050505u); // Is number 4.
+  EXPECT_EQ(filled("cuMemsetD8Async:3"), 0x0101010105050505u); // Call 4.
 }
 
 } // namespace

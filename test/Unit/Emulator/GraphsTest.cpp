@@ -56,7 +56,7 @@ sw_convolve_desc convolution() {
   return it;
 }
 
-/// What a plan throws, if it is not made.
+/// The error of preparing a plan of attention(); empty if there is none.
 std::string refusal(std::function<void(sw_attention_desc &)> change,
                     bool gradient = false) {
   Bench bench;
@@ -104,7 +104,7 @@ TEST(EmulatedGraphs, FailIfATestWantsIt) {
   EXPECT_EQ(error, std::string("asked to fail (7)"));
 }
 
-/// A call of a plan, and what a test changes of it.
+/// A call of a plan, with what a test changes in it.
 struct Call {
   enum { Attention, Gradient, Convolution } kind = Attention;
   int operand = 0; ///< that is changed

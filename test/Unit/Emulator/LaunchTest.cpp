@@ -1,4 +1,4 @@
-//===- LaunchTest.cpp - modules and launches of the emulator's driver -----===//
+//===- LaunchTest.cpp - launches of the emulator's driver -----------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -64,7 +64,8 @@ std::string limited(const std::string &threads) {
 }
 
 TEST(EmulatedLaunch, RefusesLimitsThatAKernelStates) {
-  // No limit of the device: a kernel may state more.
+  // A kernel may state a max number above the device's limit, which holds all
+  // the same.
   Shape shape = {.threads = 1025, .ptx = limited("2048")};
   EXPECT_EQ(launch(shape), invalidValue);
   shape = {.threads = 32, .ptx = limited("32")};

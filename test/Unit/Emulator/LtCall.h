@@ -22,7 +22,7 @@ struct LtArray {
   uint32_t alignment = 256; ///< that the search for an algorithm assumes
 };
 
-/// D [16 x 32] = A^T B with k = 64, or what a test changes of that.
+/// D [16 x 32] = A^T B with k = 64, with the changes of a test.
 struct LtCall {
   using Desc = stagewright::runtime::cuda::LtDesc;
 

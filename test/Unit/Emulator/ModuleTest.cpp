@@ -71,7 +71,7 @@ std::string imageOf(const std::vector<Part> &parts) {
   return image + body;
 }
 
-/// The kernel of the PTX that a device takes; else the status.
+/// The kernel of the PTX that a device chooses; if loading fails, the status.
 std::string taken(const char *architecture, const std::vector<Part> &parts) {
   Bench bench;
   Setting chosen("ARCHITECTURE", architecture);
@@ -104,7 +104,8 @@ TEST(EmulatedModule, TakesTheHighestPtxThatTheDeviceRuns) {
   EXPECT_EQ(taken("100", {{90, 'a'}}), "209");
   EXPECT_EQ(taken("110", {{100, 'f'}}), "209");
   EXPECT_EQ(taken("90", {{90}, {75}}), "k90");
-  // It can neither run machine code nor decompress: such an image is recorded.
+  // The emulator can neither run machine code nor decompress. A module with
+  // only machine code that the device could run is loaded without kernels.
   EXPECT_EQ(taken("89", {{80, 'm'}}), "none");
   EXPECT_EQ(taken("80", {{86, 'm'}}), "209");
   EXPECT_EQ(taken("90", {{80, 'm'}}), "209");

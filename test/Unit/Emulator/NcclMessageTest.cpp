@@ -19,10 +19,11 @@ struct Message {
   enum Kind { Sent, Summed, Gathered, Exchanged } kind = Sent;
   size_t bytes = 64, room = 64;
   bool isWritten = true;
-  std::optional<Kind> other = {}; ///< of rank 1, if it is another
+  std::optional<Kind> other = {}; ///< kind of rank 1, if it differs
 };
 
-/// Exchanges it with rank 1, whose part has 64 bytes; returns its array.
+/// Exchanges `it` with rank 1, whose part has 64 bytes; returns the array of
+/// rank 0.
 DevicePointer exchange(const Message &it, Stream stream) {
   auto &ranks = *new Ranks; // Its threads outlive a process that exits.
   ranks.kernel("");

@@ -175,7 +175,8 @@ TEST(EmulatedNccl, RefusesCallsOfOneThreadOutsideAGroup) {
   };
   EXPECT_EQ(sums(0), invalidUsage);
   EXPECT_EQ(nccl().commFinalize.status(comms[0]), invalidUsage);
-  // The two calls that were refused: the group has one of the other rank.
+  // The emulator counts the two refused calls of rank 0 in the next group, in
+  // which rank 1 has no call.
   nccl().groupStart();
   EXPECT_EQ(nccl().groupEnd.status(), invalidUsage);
 }

@@ -18,8 +18,8 @@ using namespace emulator;
 
 namespace {
 
-/// What a kernel is refused for if it loads word 0 of the input into %rd1 and
-/// word 1 into %rd2, of which only the latter is written, as 3.
+/// The error of a kernel that loads word 0 of the input, which is not written,
+/// into %rd1, and word 1, which is 3, into %rd2, and then runs `body`.
 std::string refusal(const std::string &body, unsigned threads = 1) {
   Machine machine("ld.param.b64 %in, [k_param_0];\n"
                   "ld.global.b64 %rd1, [%in];\nld.global.b64 %rd2, [%in+8];\n" +

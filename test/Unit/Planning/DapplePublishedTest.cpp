@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Tables 4 and 6 of the paper (PPoPP 2021) contain only plans of three
-// kinds: data parallelism, two stages, or one device a stage. The published
-// program searches these besides its bottleneck program. So each row
-// takes the plan of least L among these kinds, on published profiles. Where our
-// cost model gives another plan than the paper, one term is changed. Splits
+// Tables 4 and 6 of the paper (PPoPP 2021) contain only plans of three kinds:
+// data parallelism, two stages, or one device a stage. The published program
+// searches these in addition to its dynamic program. So the test takes, for
+// each row, the plan of least L among these kinds, on published profiles. Where
+// our cost model gives another plan than the paper, one term is changed. Splits
 // count the paper's layers (convolutions, fully connected; LSTMs; encoder
 // layers; cells).
 //
@@ -39,17 +39,17 @@ struct Term {
   /// The all-reduce overlaps with all microbatches but the first.
   bool hidesAllReduce = false;
   /// Bytes per second between hosts for activations only, not the all-reduce;
-  /// 0: as the cluster. The published program has 1e9.
+  /// 0: those of the cluster. The published program has 1e9.
   double transfers = 0;
-  int64_t samples = 0;    ///< Rows of a microbatch, to be sliced.
-  double perTransfer = 0; ///< Seconds of split and concat.
+  int64_t samples = 0;    ///< Of a microbatch, if shares are whole samples.
+  double perTransfer = 0; ///< Seconds that split and concat add.
 };
 
 struct PublishedPlan {
   const char *table, *chain, *profile, *config;
   int64_t microbatches;
   const char *plan;  ///< "DP", "straight", or "8:8 split 9:7".
-  const char *found; ///< By our unchanged cost model.
+  const char *found; ///< The plan under our unchanged cost model.
   Term term;
 };
 

@@ -128,7 +128,9 @@ TEST(Dataflow, EqualSeedsGiveEqualPlacements) {
   }
 }
 
-/// A worker beside its only store, or 30 bytes a time over the NIC.
+/// Tasks x and y read 20 and 30 bytes from a store. A task on the same machine
+/// as the store needs no transfer; for others the NIC carries 10 bytes per
+/// second.
 TEST(Dataflow, ColocatesWithBytesAndSpreadsInTurn) {
   Dataflow dataflow;
   for (const char *name : {"a", "b"})
@@ -138,7 +140,7 @@ TEST(Dataflow, ColocatesWithBytesAndSpreadsInTurn) {
     dataflow.tasks.push_back({name, {1, 0, 0}, Seconds(1)});
   dataflow.tasks[0].machine = 1;
   dataflow.edges = {{0, 2, Bytes(30), 0}, {0, 1, Bytes(20), 0}};
-  // x takes the last core beside the store before y, which needs it more.
+  // x takes the last core of that machine, which would save y more.
   EXPECT_EQ(colocate(dataflow), (TaskPlacement{1, 1, 0, 0}));
   EXPECT_EQ(spread(dataflow), (TaskPlacement{1, 1, 0, 0}));
   EXPECT_DOUBLE_EQ(timeOf(dataflow, {1, 1, 0, 0}), 1 + 3 + 1);

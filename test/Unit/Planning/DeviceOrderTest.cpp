@@ -85,8 +85,9 @@ TEST(RecursiveOrder, AWeaklyJoinedDeviceComesLast) {
       (Order{0, 2, 3, 1}));
 }
 
-// Hosts in a line 0 - 2 - 1, device numbers in turn: the order keeps each host
-// together, and the middle host is second.
+// Three hosts are connected in a line 0 - 2 - 1, and devices are numbered in
+// turn over the hosts. The order keeps the devices of each host together and
+// puts the middle host second.
 TEST(RecursiveOrder, HostsStayTogetherAndFollowTheirLinks) {
   Cluster cluster = clusterOf(12, 12, [](size_t a, size_t b) {
     size_t x = a % 3, y = b % 3;

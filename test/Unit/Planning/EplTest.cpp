@@ -7,9 +7,8 @@
 //
 // What EPL (EasyParallelLibrary, the published code of Whale) computes: 48
 // lists of weights, each partitioned by both of its functions, and the control
-// edges of its three schedules for 10 shapes. Ours must be as good or better
-// for every one: the slowest stage, and the step under each order without and
-// with hops.
+// edges of its three schedules for 10 shapes. For each of them our slowest
+// stage, or our step time without and with hops, must be as good or better.
 //
 //===----------------------------------------------------------------------===//
 
@@ -63,7 +62,8 @@ TEST(Epl, SlowestStagesOfItsPartitionsAreMetOrBeaten) {
   std::printf("EPL's partitions: %d met, %d beaten\n", met, beaten);
 }
 
-/// The order of EPL's policy: so many forwards, then one backward, one forward.
+/// The order of EPL's policy: some forwards ahead, then backwards and forwards
+/// in turn.
 static Schedule orderOf(const std::string &policy, int64_t stages,
                         int64_t microbatches) {
   Schedule schedule{"epl", stages, microbatches, {}};

@@ -96,7 +96,7 @@ TEST(Flows, AreByPairOfHosts) {
   ASSERT_TRUE(certificate.ok());
   EXPECT_DOUBLE_EQ(certificate->makespan.value,
                    certificate->criticalPath.value);
-  EXPECT_DOUBLE_EQ(certificate->linkLoad.value, 16); // Of the device, 32 / 2.
+  EXPECT_DOUBLE_EQ(certificate->linkLoad.value, 16); // The device: 32 / 2.
 }
 
 TEST(AllReduce, IsARing) {
@@ -218,8 +218,8 @@ TEST(Memory, TemporariesAreThoseOfTheLayerThatNeedsMost) {
   EXPECT_GE(mostMemory(problem), Bytes(900 + 8 * 16 * 2));
 }
 
-// Each of two pipelines side by side holds as many as it would alone; replicas
-// that send to the same device hold more.
+// Each of two pipelines side by side holds as many microbatches as it would
+// alone; replicas that send to the same device hold more.
 TEST(Memory, InFlightOfReplicasInTurn) {
   EXPECT_EQ(inFlightInTurn(ExecutionOrder::OneFOneB, 6, 2, 32), 3);
   EXPECT_EQ(inFlightInTurn(ExecutionOrder::EarlyBackward, 6, 2, 32), 5);
@@ -251,8 +251,8 @@ TEST(Memory, InFlightByOrder) {
   EXPECT_EQ(inFlightOf(ExecutionOrder::GPipe, 3, 16), 16);
 }
 
-// In window order a sender is up to four forwards ahead of a receiver with one
-// more slot than microbatches in flight: with two slots both would wait.
+// In window order senders are so far ahead that with two slots ranks would wait
+// for each other.
 TEST(Memory, RingsOfWindowHaveOneSlotMore) {
   StageMemory memory;
   memory.received = 10;
@@ -278,7 +278,7 @@ TEST(Evaluate, MemoryBindsOnlyWhereItCostsTime) {
             0u);
 }
 
-// Stage 0 lacks more, but can recompute what it keeps.
+// Stage 0 lacks more bytes than stage 1, but can recompute what it keeps.
 TEST(Evaluate, NamesTheStageThatCannotFit) {
   Problem problem = chain(2, 0, 0);
   problem.orders = {ExecutionOrder::OneFOneB};
@@ -296,7 +296,8 @@ TEST(Evaluate, NamesTheStageThatCannotFit) {
             "fewer microbatches or a device with 400 B more");
 }
 
-// Under GPipe it lacks fewer bytes than under 1F1B, on a larger device.
+// Beside the constant, each of the two devices has room for one sample of 25
+// bytes.
 TEST(Evaluate, NamesTheReasonForMissingRoom) {
   Problem problem = chain(1, 0, 0);
   problem.samples = 4;

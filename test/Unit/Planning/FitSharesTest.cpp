@@ -85,7 +85,7 @@ TEST(DealSamples, EndsAsEarlyAsTheBestOfAllDeals) {
   EXPECT_GT(infeasible, 2000);
 }
 
-// One sample after the other would take hours.
+// Dealing one sample after another would take hours.
 TEST(DealSamples, OfAnyNumber) {
   Draw draw(4);
   std::vector<ReplicaRoom> replicas(64);
@@ -114,9 +114,9 @@ TEST(DealSamples, TwoFastAndTwoSlowDevices) {
             Rows({21, 21, 11, 11}));
 }
 
-/// A chain on `devices` devices, about half of them slower by 1.48, with the
-/// same links between all and different memory. Layers keep a value of their
-/// own, which some can recompute.
+/// A chain on `devices` devices, about half of them slower by a factor of 1.48,
+/// with equal links between all and unequal memory. Layers keep a value of
+/// their own, which some can recompute.
 static Problem randomProblem(uint64_t instance, size_t devices, int64_t layers,
                              double tightness) {
   Draw draw(instance * 7919 + devices);

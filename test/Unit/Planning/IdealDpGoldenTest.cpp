@@ -44,7 +44,7 @@ TEST_P(IdealDpWorkload, AlongOneOrder) {
 }
 
 /// The column "pipedream". For GNMT inference the public program ignores the
-/// output of node 46, by its number.
+/// output of node 46: that number is in its code.
 TEST_P(IdealDpWorkload, BranchesContracted) {
   Problem problem = readWorkload(GetParam());
   std::vector<int64_t> ignored;

@@ -63,7 +63,8 @@ Problem randomProblem(std::mt19937 &random, size_t count, size_t devices,
   return problem;
 }
 
-/// Whether no forward value goes to an earlier stage, and all devices fit.
+/// Whether no forward value goes to an earlier stage, and the layers of each
+/// device fit in its memory.
 bool isAllowed(const Problem &problem, const std::vector<size_t> &stageOf) {
   for (const LayerValue &value : problem.values)
     for (const LayerPhase &use : value.uses)

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Compares the chosen levels with all choices for small stages: if any choice
-// fits, the chosen one fits, and it takes at most one step of a layer longer
-// than the best.
+// fits, the chosen one fits, and it takes at most as much longer than the best
+// as one layer takes to recompute.
 //
 //===----------------------------------------------------------------------===//
 
@@ -109,7 +109,7 @@ TEST(Levels, AreThoseThatTheProblemAsksFor) {
 }
 
 /// For random stages, no choice of levels that fits is faster than the chosen
-/// one by more than one step of a layer.
+/// one by more than the recomputation of one layer.
 TEST(Levels, AreCloseToTheBestChoice) {
   Draw draw(5);
   for (int round = 0; round < 200; ++round) {
@@ -148,10 +148,8 @@ TEST(Levels, AreCloseToTheBestChoice) {
   }
 }
 
-/// If stages do not fit at level 0, spp finds plans with higher levels; a stage
-/// that repeats its whole forward would be slower.
-// What a level makes again for W saves less under a schedule that delays W: its
-// bytes are held from I to W instead.
+// If a level recomputes what W needs, it saves fewer bytes under a schedule
+// that delays W, because the recomputed value is held from I to W.
 TEST(Levels, CountWhatWaitsForTheWeightGradient) {
   Problem problem;
   for (const char *name : {"d0", "d1"})
@@ -188,6 +186,8 @@ TEST(Levels, CountWhatWaitsForTheWeightGradient) {
     EXPECT_EQ(stage.levels, (std::vector<int64_t>{0, 1}));
 }
 
+/// If stages do not fit at level 0, spp finds plans with higher levels; a stage
+/// that repeats its whole forward would be slower.
 TEST(Levels, ArePartOfTheSearch) {
   Problem problem = leveled(8, 4, 1000, 8);
   problem.maxReplicas = 1;

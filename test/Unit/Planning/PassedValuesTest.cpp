@@ -49,7 +49,7 @@ TEST_F(PassedValues, NoRingHoldsWhatADevicePassesToItself) {
   auto [held, passed] = memory();
   EXPECT_EQ(held[1].received, 0);
   EXPECT_EQ(held[2].received, 0);
-  EXPECT_EQ(held[3].received, 100); // Of another device.
+  EXPECT_EQ(held[3].received, 100); // From another device.
   ASSERT_EQ(passed.size(), 2u);     // Each stage that reads it has its own.
   for (int64_t to : {1, 2}) {
     EXPECT_EQ(passed[size_t(to) - 1].from, 0);
@@ -99,7 +99,7 @@ TEST_F(PassedValues, EachStageHoldsMessagesOfOtherDevices) {
 }
 
 TEST_F(PassedValues, ADeviceHoldsAParameterOnce) {
-  problem.model.optimizerState = 2; // With the first stage of a parameter.
+  problem.model.optimizerState = 2; // Held by the first stage of a parameter.
   problem.residents.push_back({Bytes(8), ResidentKind::Parameter, {0, 2, 3}});
   problem.residents.push_back({Bytes(4), ResidentKind::Gradient, {0, 2, 3}});
   auto [held, passed] = memory();
@@ -116,8 +116,9 @@ TEST_F(PassedValues, OtherProblemsKeepTheirRings) {
   EXPECT_TRUE(passed.empty());
 }
 
-// Two microbatches run one after the other: one copy of a value at a time. If
-// both pass the first stage before the second, two.
+// If two microbatches run one after the other, there is one copy of a value at
+// a time. If both run the first stage before either runs the second, there are
+// two.
 TEST_F(PassedValues, ValuesExistFromTheFirstToTheLastAction) {
   add(100, {0, F}, {{1, F}});
   auto bytesOf = [&](const Order &order) {

@@ -73,15 +73,16 @@ private:
              : 0.0});
   }
 
-  /// (compute + 4 (m - 1) P / (B m below)) / m.
+  /// (compute + 4 (m - 1) P / (B m below)) / m for m replicas, parameters P and
+  /// bandwidth B.
   static double reduced(double compute, const Sums &own, double m,
                         double bandwidth, double below) {
     return (compute + 4 * (m - 1) * own.parameters / (bandwidth * m * below)) /
            m;
   }
 
-  /// Seconds to send the larger of input and output of a stage behind a cut,
-  /// twice.
+  /// Twice the seconds to send the larger of the input and the output of a
+  /// stage that follows a cut; 0 for other stages.
   double sent(const Plan &plan, size_t s, double m, double bandwidth,
               bool isBehindCut) const {
     if (!isBehindCut)

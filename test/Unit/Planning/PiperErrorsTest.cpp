@@ -1,4 +1,4 @@
-//===- PiperErrorsTest.cpp - errors in Piper instances --------------------===//
+//===- PiperErrorsTest.cpp - reading Piper instances ----------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -61,13 +61,14 @@ TEST(PiperFormat, LayersEdgesAndCluster) {
   ASSERT_EQ(problem->layers.size(), 2u);
   EXPECT_EQ(problem->layers[0].name, "node7");
   EXPECT_EQ(problem->layers[1].name, "node3 head");
-  // Sorted by the number, not the text, of ways.
+  // Alternatives are sorted by the number of ways, not by its text.
   const std::vector<Alternative> &ways = problem->layers[0].alternatives;
   ASSERT_EQ(ways.size(), 3u);
   EXPECT_EQ(ways[1].ways, 2);
   EXPECT_EQ(ways[2].ways, 16);
   EXPECT_EQ(ways[2].syncOut.at(1), 9);
-  // Forward: the 2 s that recomputation adds; without it a third of 3 s.
+  // The forward takes the 2 s that recomputation adds, or if there is none, a
+  // third of the 3 s.
   EXPECT_DOUBLE_EQ(problem->layers[1].times[0].forward.value, 2);
   EXPECT_DOUBLE_EQ(problem->layers[1].times[0].inputGradient.value, 4);
   EXPECT_DOUBLE_EQ(problem->layers[0].times[0].forward.value, 1);

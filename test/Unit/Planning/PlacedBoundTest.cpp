@@ -276,8 +276,9 @@ static void forEachFamily(
   }
 }
 
-/// A limit drops shapes that cannot be faster, and never the best plan. If it
-/// is dropped, others may be improved in its place.
+/// Under a limit, shapes that cannot be faster are left out. With a limit above
+/// the time of the best plan, a plan is found that is no slower: others may be
+/// improved in the place of those that are left out.
 TEST(PlacedBound, APlanBelowALimitIsNoSlowerThanWithoutIt) {
   int64_t none = 0, some = 0;
   forEachFamily([&](const Problem &problem, const PlacedFamily &family) {
@@ -295,7 +296,7 @@ TEST(PlacedBound, APlanBelowALimitIsNoSlowerThanWithoutIt) {
         ASSERT_TRUE(*plan);
         EXPECT_LE((*plan)->time, best->time);
       }
-      if (*plan && !((*plan)->time < limit)) // No shape is dropped.
+      if (*plan && !((*plan)->time < limit)) // None is left out.
         EXPECT_EQ((*plan)->time, best->time);
       if (*plan)
         EXPECT_NEAR((*plan)->familyBound.value, bound, 1e-9 * bound);
@@ -322,7 +323,7 @@ TEST(PlacedBound, FamiliesThatFailHaveTheSameErrorBelowALimit) {
       Result<std::optional<Plan>> plan =
           planPlacedBelow(*one, family, Seconds(1e-9));
       if (std::isfinite(bound)) {
-        EXPECT_TRUE(plan && !*plan); // Nothing is said about the others.
+        EXPECT_TRUE(plan && !*plan); // Some shapes are left out.
       } else {
         ASSERT_FALSE(plan);
         EXPECT_EQ(plan.error().message, best.error().message);

@@ -182,8 +182,8 @@ TEST(Placed, TimeIsThatOfTheScheduleItNames) {
   EXPECT_EQ(found.time, timeOf(problem, where, found.stages));
 }
 
-/// improve() skips cuts by it. Where ranks wait for nothing else, it is the
-/// time itself.
+/// improve() skips cuts by leastTime(). If ranks wait only for what it counts,
+/// it equals the time of the cut.
 TEST(Placed, NoCutTakesLessThanItsLeastTime) {
   using stagewright::testing::kPart;
   stagewright::testing::Draw draw(23);
@@ -263,8 +263,9 @@ TEST(Placed, CostsOfStagesAndHops) {
   // The slower direction: 3 bytes at 1 B/s.
   ASSERT_EQ(costs.hops.size(), 1u);
   EXPECT_EQ(costs.hops[0].value, 3);
-  // A layer keeps 10 bytes from F, 14 with what I makes for W. Rank 0 has 900
-  // bytes less two slots of 3, rank 1 1000 less two of 2, scaled to rank 0's.
+  // A layer keeps 10 bytes from F, and with what I makes for W 14. Rank 0 has
+  // 900 bytes minus two slots of 3. Rank 1 has 1000 minus two slots of 2; its
+  // bytes are scaled to the memory of rank 0.
   EXPECT_EQ(costs.memory, 894);
   EXPECT_EQ(costs.stages[0].kept, 14);
   EXPECT_EQ(costs.stages[0].activation, 14);
@@ -312,17 +313,17 @@ TEST(Placed, MemoryIsRespectedOrTheErrorSaysByHowMuch) {
   Result<Plan> plan =
       planPlaced(problem, {{Placement::Loop, 2, 2}, {kAllForwards}});
   ASSERT_FALSE(plan);
-  // Two stages with 4 microbatches of 10 bytes; 4 that I makes for W of one
-  // microbatch at a time; two slots of 3 bytes for each gradient that arrives,
-  // and of 2 for each value.
+  // Each of two stages has 4 microbatches of 10 bytes, 4 bytes that I makes for
+  // W, of one microbatch at a time, and two slots for each message that
+  // arrives, of 3 bytes for a gradient and of 2 for a value.
   EXPECT_EQ(plan.error().message,
             "no cut found that fits in memory; the best one needs 100 B on "
             "device d0, has 64 B; use more devices, fewer microbatches or a "
             "device with 36 B more");
 }
 
-// The first of two ranks holds two microbatches, the last one: eight equal
-// layers do not fit as four and four, but as three and five.
+// The first of two ranks holds two microbatches, and the last rank holds one:
+// eight equal layers do not fit as four and four, but as three and five.
 TEST(Placed, ACutThatFitsOnlyWithUnevenStagesIsFound) {
   Problem problem = chain(std::vector<double>(8, 100), 2, 4);
   for (Device &device : problem.cluster.devices)
@@ -350,9 +351,9 @@ TEST(Placed, ACutThatFitsOnlyWithParametersSpreadIsFound) {
   EXPECT_EQ(sizesOf(*plan), (std::vector<int64_t>{3, 5}));
 }
 
-// Stashes need as much with any number of ranks, and only a pipeline of all
-// devices has room for its constants besides. More cuts than are timed come
-// before it in the order of expected times.
+// Stashes need equally many bytes with any number of ranks, so only a pipeline
+// of all devices also has room for its constants. In the order of expected
+// times, more cuts than are timed come before it.
 TEST(Placed, ACutThatFitsIsFoundAmongManyThatDoNot) {
   Problem problem = chain(std::vector<double>(256, 1), 64, 16);
   for (int64_t l = 0; l < 256; ++l)

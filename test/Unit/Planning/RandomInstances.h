@@ -62,9 +62,9 @@ inline void addLayer(Problem &problem, double forward, double backward,
   problem.values.push_back({bytes, {layer, I}, {{layer - 1, I}}});
 }
 
-/// A chain with forwards of `times`, backwards twice that,
-/// `handed` units between layers, `held` units of gradients, links of
-/// `bandwidth` units.
+/// A chain with forwards of `times`, backwards twice that, `handed` units
+/// between layers, `held` units of gradients, links of `bandwidth` units a
+/// second.
 inline Problem example(const std::vector<double> &times, double handed,
                        const std::vector<double> &held, size_t devices,
                        double bandwidth, int64_t microbatches) {

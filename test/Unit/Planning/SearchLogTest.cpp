@@ -15,7 +15,7 @@
 using namespace stagewright;
 using namespace stagewright::testing;
 
-/// In a place of this process alone.
+/// A path that no other process uses.
 static std::string fileFor(const std::string &name) {
   return ::testing::TempDir() + std::to_string(getpid()) + "-" + name;
 }
@@ -109,7 +109,7 @@ TEST(SearchLog, RefusesTimesThatPlansDoNotTake) {
   expectRefused(chain.space, path, "expected a plan and its seconds");
 }
 
-// Each change changes the time of some plan, or which plans there are.
+// Each change changes the time of a plan, or the set of plans.
 TEST(SearchLog, IsOfOneProblem) {
   using Change = std::function<void(Problem &)>;
   constexpr ActionKind I = ActionKind::InputGradient;
@@ -158,7 +158,7 @@ TEST(SearchLog, IsOfOneProblem) {
     digests.insert(ChainSpace(problem, network).digest());
   }
   EXPECT_EQ(digests.size(), changes.size());
-  // Without a change there is one digest.
+  // Without a change the digest is the same.
   Draw draw(6);
   Problem problem = randomProblem(draw, 5, 3);
   for (Layer &layer : problem.layers)

@@ -241,7 +241,7 @@ TEST(Search, LimitsTheExpansionOfTheDynamicProgram) {
   SearchOutcome outcome = found(space, options);
   EXPECT_LE(outcome.evaluations, 20);
   EXPECT_LT(space.bounds, 300'000);
-  EXPECT_GT(between, 100); // Reports while it expands.
+  EXPECT_GT(between, 100); // Reports progress while expanding.
 }
 
 namespace {
@@ -265,7 +265,7 @@ TEST(Search, EndsDuringAnEpisode) {
   Slow space(problem, network);
   SearchOutcome outcome = found(space, {"q", 0, /*seconds=*/0.02});
   EXPECT_GE(outcome.evaluations, 1);
-  EXPECT_LT(space.bounds, 150); // The choices of a decision or two.
+  EXPECT_LT(space.bounds, 150); // The choices of one or two decisions.
 }
 
 TEST(Search, PrintsNumbersThatAreTooLargeToCount) {

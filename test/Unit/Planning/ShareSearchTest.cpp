@@ -5,9 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Compares with all shares of eight samples on up to four devices with one or
-// two stages, with arenas that grow with the samples of a rank and, if stages
-// exchange values, differ a little by the shares of the other stage.
+// Compares the search with all ways to share eight samples, on up to four
+// devices with one or two stages. The arena of a rank grows with its samples
+// and, if stages exchange values, depends a little on the shares of the other
+// stage.
 //
 //===----------------------------------------------------------------------===//
 
@@ -72,7 +73,7 @@ Arenas Instance::arenasOf(const Shares &shares) const {
     int64_t start = 0;
     for (size_t i = 0; i < stage.devices.size(); ++i) {
       int64_t own = shares[s].empty() ? kSamples : shares[s][i], more = 0;
-      // What it gets in several parts takes more.
+      // A value that arrives in several parts takes more.
       for (size_t other = 0; other < shares.size(); ++other) {
         int64_t end = 0;
         for (int64_t count :
@@ -110,7 +111,7 @@ static void addDeals(const Plan &plan, Shares shares,
     shares.push_back({});
     return addDeals(plan, std::move(shares), all);
   }
-  for (;;) { // As a number with `replicas` digits.
+  for (;;) { // Counts up `rows`, a number with `replicas` digits.
     if (std::accumulate(rows.begin(), rows.end(), int64_t(0)) == kSamples) {
       Shares more = shares;
       more.push_back(rows);
@@ -140,7 +141,8 @@ TEST(ShareSearch, FindsSharesIfAndOnlyIfSomeFit) {
                                                {3, 1}, {2, 1}, {2, 2}};
     Instance instance(draw, shapes[number % shapes.size()]);
     std::vector<Shares> all = instance.all();
-    // Each device has what it needs for one of the shares, or a little less.
+    // Each device has 300 bytes more than one of these ways needs, or one byte
+    // less than that.
     for (size_t s = 0; s < instance.plan.stages.size(); ++s)
       for (size_t i = 0; i < instance.plan.stages[s].devices.size(); ++i) {
         const Shares &shares =
@@ -213,7 +215,7 @@ TEST(ShareSearch, SaysThatOtherSharesNeedMoreIfAllOfTheStageWereLowered) {
   auto lower = [&](const Shares &shares) { return instance.arenasOf(shares); };
   EXPECT_TRUE(hasOthers({instance.problem, instance.plan, {false}, lower}));
   EXPECT_FALSE(hasOthers({instance.problem, instance.plan, {true}, lower}));
-  instance.problem.cluster.devices[0].memory = Bytes(2000); // As 5 + 3 needs.
+  instance.problem.cluster.devices[0].memory = Bytes(2000); // For 5 + 3.
   auto onlyFirst = [&](const Shares &shares) -> std::optional<Arenas> {
     if (shares == Shares{{4, 4}})
       return instance.arenasOf(shares);

@@ -1,4 +1,4 @@
-//===- UniformTest.cpp - uniform plans, as made by hand -------------------===//
+//===- UniformTest.cpp - plans with equal stages and replicas -------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- ArtifactTest.cpp - artifacts that a reader must refuse -------------===//
+//===- ArtifactTest.cpp - loading and refusing artifacts ------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

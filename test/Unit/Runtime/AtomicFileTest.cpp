@@ -66,7 +66,7 @@ int killedAfter(const std::function<void()> &body) {
 }
 
 /// From here on this process cannot make files without a name, as on a file
-/// system that has none.
+/// system that does not support O_TMPFILE.
 void refuseFilesWithoutName() {
   sock_filter program[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
@@ -106,7 +106,7 @@ TEST_F(AtomicFiles, ReplacesAFileAsAWhole) {
   file.write(bytesOf("af"));
   file.write(bytesOf("ter"));
   EXPECT_EQ(contents(), "before");
-  // Left by a process that had the same number.
+  // Left by an earlier process with the same id.
   std::ofstream(path + ".tmp." + std::to_string(getpid())) << "old";
   file.commit();
   EXPECT_EQ(contents(), "after");

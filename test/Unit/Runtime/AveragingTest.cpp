@@ -106,8 +106,9 @@ struct Rule {
 };
 constexpr Rule rules[] = {{4, 1, .25}, {4, 2, .25}, {8, 2, .5}, {4, 4, .25}};
 
-/// With a constant gradient g the mean after R rounds is
-/// x0 - g (R every - (R - 1) (1 - xi) delay); a corrected merge loses nothing.
+/// With a constant gradient g the mean after R rounds is x0 - g (R every - (R -
+/// 1) (1 - xi) delay): each merge loses (1 - xi) delay steps, but a corrected
+/// merge loses none.
 TEST(Averaging, AConstantGradientGivesTheClosedForm) {
   for (auto [every, delay, xi] : rules)
     for (bool corrected : {false, true}) {
@@ -122,7 +123,7 @@ TEST(Averaging, AConstantGradientGivesTheClosedForm) {
     }
 }
 
-/// The rule once more, on one number for each replica.
+/// Compares with the rule applied to one number for each replica.
 TEST(Averaging, ReplicasWithGradientsOfTheirOwnFollowTheRule) {
   for (auto [every, delay, xi] : rules)
     for (bool corrected : {false, true}) {
@@ -157,7 +158,7 @@ TEST(Averaging, WithoutDelayReplicasAreEqualAfterARound) {
   }
 }
 
-/// An average under way is dropped.
+/// restartRounds() drops an average that has begun.
 TEST(Averaging, ANewRoundBeginsWithoutAnAverage) {
   Replicas replicas(2, 2, 1, .25, /*corrected=*/false);
   for (int t = 0; t < 2; ++t)

@@ -15,13 +15,13 @@
 namespace stagewright::runtime {
 namespace {
 
-/// Messages and slots that are there, by channel and number.
+/// Knows which messages and slots are available, by channel and number.
 class Board : public SilentTransport {
 public:
   bool isReady(int64_t, const Need &need) override {
     return ready.contains({need.channel, need.m});
   }
-  /// The last of the needs comes.
+  /// Makes the last of `needs` available.
   void waitForAny(int64_t, std::span<const Need> needs) override {
     ++waits;
     ready.insert({needs.back().channel, needs.back().m});
@@ -49,7 +49,7 @@ TEST(Chooser, BackwardsGoFirstOnceTheyCan) {
   board.ready = {{0, 0}, {0, 1}, {1, 0}, {1, 1}};
   for (int step = 0; step < 2; ++step) {
     chooser.begin();
-    // The backward follows its forward, though its message is there.
+    // The backward runs after its forward, although its message is available.
     EXPECT_EQ(chooser.choose(board), 2);
     EXPECT_EQ(chooser.last().lanes, 2u);
     EXPECT_EQ(chooser.choose(board), 0);

@@ -1,4 +1,4 @@
-//===- DilationTest.cpp - ranks that run slower than their cores ----------===//
+//===- DilationTest.cpp - slowed-down ranks, paced actions ----------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -42,8 +42,9 @@ void work(double seconds) {
 
 double secondsSince(int64_t start) { return double(now() - start) * 1e-9; }
 
-/// Messages move while it sleeps. On a busy machine the wait for a core may
-/// take all of the sleep, so trials go on until one slept.
+/// Messages make progress while the rank sleeps. On a busy machine waiting for
+/// a core may leave no time to sleep, so trials go on until the rank slept in
+/// one.
 TEST(Dilation, ANodeTakesTheFactorTimesItsCpuTime) {
   Quiet transport;
   Dilation dilation(4);
@@ -70,9 +71,10 @@ TEST(Dilation, WaitingForACoreIsNotMultiplied) {
   EXPECT_LT(secondsSince(start), 10);
 }
 
-/// Sleeps that end late are taken from the next: short nodes too take the
-/// factor times their CPU time, which includes reading the clocks. Others may
-/// be on this machine: trials go on until one was left alone.
+/// If a sleep ends late, the next one is shorter by that time. So short nodes
+/// too take the factor times their CPU time, which includes reading the clocks.
+/// Other programs may use this machine, so trials go on until one is
+/// undisturbed.
 TEST(Dilation, ManyShortNodesTakeTheFactorTimesTheirCpuTime) {
   Quiet transport;
   Dilation dilation(5);
@@ -153,7 +155,7 @@ INSTANTIATE_TEST_SUITE_P(Dilation, BadPace,
                                          "jitter", "seed:x", "F:-1ms", "5ms",
                                          "sends:1"));
 
-/// Nodes then take as long as without it.
+/// With `sends` nodes take as long as without it.
 TEST(Dilation, PacedSendsChangeNoAction) {
   EXPECT_TRUE(Pace::parse("F:5ms,sends").sends);
   EXPECT_FALSE(Pace::parse("F:5ms").sends);

@@ -70,7 +70,9 @@ TEST(Finite, LetsNumbersPass) {
 }
 
 TEST(Finite, KnowsNarrowTypes) {
-  // The max and infinity of float16; the max and infinity of bfloat16.
+  // 0x7bff and 0xfc00 are the max and minus infinity of float16, 0x7f7f and
+  // 0xff80 those of bfloat16. 0x7f80 is NaN in float16; 0x7bff is finite in
+  // bfloat16.
   EXPECT_EQ(placeOf<uint16_t>(SW_F16, {0x7bff, 0xfc00}), 1);
   EXPECT_EQ(placeOf<uint16_t>(SW_F16, {0x7bff, 0x7f80}), 1);
   EXPECT_EQ(placeOf<uint16_t>(SW_BF16, {0x7f7f, 0x7bff}), -1);

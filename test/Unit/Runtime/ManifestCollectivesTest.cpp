@@ -57,7 +57,7 @@ TEST(Manifest, SumsOverRanksAreChecked) {
             "more");
 }
 
-/// As errorOfSum(), of a gather of two parts of 64 bytes, and with `patch`
+/// Like errorOfSum(), for a gather of two parts of 64 bytes, and with `patch`
 /// applied to the manifest.
 std::string errorOfGather(const char *pointer = nullptr, const json &value = {},
                           const json &patch = json::array()) {
@@ -143,7 +143,7 @@ TEST(Manifest, GathersAreChecked) {
                     "buffers/" + std::to_string(stash) + "/depth_all", true)})),
             noSlot(64, "join"));
 
-  // An average that would be right but for its collective.
+  // An average that is valid except for its collective.
   json step = buffers[0];
   step.update({{"id", stash + 1},
                {"name", "step"},

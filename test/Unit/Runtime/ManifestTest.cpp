@@ -85,7 +85,7 @@ TEST(Manifest, RanksHaveAResultInTurn) {
   alone["ranks"][1]["buffers"][3].erase("turns");
   EXPECT_EQ(errorOf(alone), "malformed manifest: result 2 ('y') is owned by "
                             "rank 0 and by rank 1");
-  // Only what is joined over microbatches.
+  // Only results that are joined over microbatches have turns.
   json loss = pipelineManifest();
   loss["ranks"][1]["buffers"][2]["turns"] = {0};
   loss["ranks"][1]["buffers"][2]["period"] = 1;
@@ -158,7 +158,7 @@ TEST(Manifest, AxesOfAGridSplitTheSlicesOfARow) {
   EXPECT_EQ(strips[0].run, 4);
   EXPECT_EQ(strips[0].runs, 6);
   EXPECT_EQ(strips[0].stride, 8);
-  // Columns 2 and 5: as those of two chunks of three over both axes.
+  // Columns 2 and 5: the last one of each of two chunks of three columns.
   whole.axes[0] = {.parts = 2, .dim = 1, .outer = 2};
   whole.axes[1] = {.parts = 2, .dim = 0};
   strips = stripsOf(buffer, ring, whole, 1);
@@ -185,8 +185,9 @@ TEST(Manifest, AxesOfAGridSplitTheSlicesOfARow) {
 }
 
 TEST(Manifest, StripsOfASliceOverAGridAreReadAtOnce) {
-  // The first axis splits each of three chunks of columns, the second the
-  // columns of a part: 3 of the first chunk and 2 of the second, then the rest.
+  // The first axis splits each of three chunks of columns. The second splits
+  // the 9 columns of such a part into 3 of the first chunk and 2 of the second,
+  // and the other 4.
   Manifest manifest;
   Interface whole;
   whole.shape = {15, 18}, whole.bytes = 15 * 18 * 4, whole.slices = 4;
@@ -202,7 +203,7 @@ TEST(Manifest, StripsOfASliceOverAGridAreReadAtOnce) {
     manifest.ranks.emplace_back().buffers.push_back(buffer);
     layouts[size_t(slice)].buffers.emplace_back().stride = buffer.bytes;
   }
-  // Each slice has the columns of the whole, so that it can be checked.
+  // The value of an element is its number in the whole, which can be checked.
   std::vector<std::vector<float>> slices(4);
   for (int64_t row = 0; row < 15; ++row)
     for (int64_t column = 0; column < 18; ++column) {

@@ -19,8 +19,8 @@ namespace {
 
 constexpr int64_t part = 16 << 10, millisecond = 1'000'000;
 
-/// Rank 0 of two processes. Transfer i ends i + 1 `intervals` after it was
-/// made, if it was started and i is less than `arriving`.
+/// Rank 0 of two processes. Transfer i ends i + 1 times `interval` after this
+/// object was made, if i is less than `arriving`; others never end.
 struct TimedMessenger final : Messenger {
   int64_t self() const override { return 0; }
   int64_t size() const override { return 2; }

@@ -16,7 +16,7 @@ namespace {
 constexpr int64_t second = 1'000'000'000;
 using Sends = PacedSends<int>;
 
-/// Of every window of time, however irregular the calls are.
+/// Holds for every window of time, however irregular the calls are.
 TEST(PacedSends, StartAtMostTheRateAndABurst) {
   constexpr double rate = 50e6;
   constexpr int64_t part = 100'000 / 64 * 64;

@@ -57,8 +57,9 @@ TEST(Report, TraceHasEveryActionAndAnArrowPerMessage) {
     EXPECT_LE(time, ends.at(id));
 }
 
-// Both ranks run what is ready: the results of the order, within the printed
-// memory, and a trace that tells what was ready and waited for.
+// Both ranks run what is ready. Results are those of the order, the memory is
+// within what was printed, and the trace has what was ready and what ranks
+// waited for.
 TEST(Report, TraceTellsWhatWasReadyAndWaitedFor) {
   sw_options options = Host::defaults();
   options.trace = options.check = 1;

@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Of one rank. Everything is ready; tests override what they look at.
+// A transport of one rank, on which everything is ready at once. Tests override
+// the functions whose calls they examine.
 //
 //===----------------------------------------------------------------------===//
 

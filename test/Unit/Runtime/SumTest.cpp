@@ -250,7 +250,8 @@ TEST(Sum, EveryElementType) {
   EXPECT_EQ(sumOf<uint8_t>(SW_U8, 200, 100, 1), 45);
   EXPECT_EQ(sumOf<int64_t>(SW_I64, int64_t(1) << 40, 1, 1),
             (int64_t(1) << 40) + 2);
-  // 1 + 2^-8 + 2^-8 is 1.0078125 in bfloat16; rounded after each step it is 1.
+  // 1 + 2^-8 + 2^-8 is 1.0078125 in bfloat16; rounded after each addition it is
+  // 1.
   EXPECT_EQ(sumOf<uint16_t>(SW_BF16, 0x3f80, 0x3b80, 0x3b80), 0x3f81);
   // The same for 1 + 2^-11 + 2^-11 in float16.
   EXPECT_EQ(sumOf<uint16_t>(SW_F16, 0x3c00, 0x1000, 0x1000), 0x3c01);

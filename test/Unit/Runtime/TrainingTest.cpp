@@ -240,8 +240,8 @@ TEST_F(Training, WritesNoCheckpointOfOtherBytesThanItsTensors) {
   EXPECT_EQ(entriesOf(place), 0);
 }
 
-// Pieces are written in order, in as much memory as four of them, and nothing
-// after an error.
+// Pieces are written in order, with the memory of four pieces, and no piece is
+// written after an error.
 TEST(BackgroundWriter, HoldsNoMoreThanFourPieces) {
   BackgroundWriter writer;
   std::string written;
@@ -341,7 +341,7 @@ TEST_F(Training, NothingRemainsOfADraftThatIsDropped) {
   EXPECT_EQ(entriesOf(place), 0);
 }
 
-// A second run, by mistake in the folder of a live one.
+// A second run is started by mistake in the folder of another that still runs.
 TEST_F(Training, ADraftIsSafeFromOtherRuns) {
   std::string place = (folder / "checkpoints").string();
   std::byte bytes[16] = {};
@@ -392,19 +392,19 @@ TEST_F(Training, RecoversFromEveryPointAtWhichARunIsKilled) {
   auto at = [&](const char *prefix) {
     return fs::path(place) / (prefix + name);
   };
-  // While it wrote, and while it removed an old one.
+  // Killed while it wrote, and while it removed an old checkpoint.
   fs::create_directories(at(".writing-"));
   fs::create_directories(at(".removing-"));
   recoverCheckpoints(place);
   EXPECT_EQ(entriesOf(place), 1);
-  // Between moving the old one aside and renaming the new one.
+  // Killed between moving the old checkpoint aside and renaming the new one.
   fs::rename(at(""), at(".replaced-"));
   fs::create_directories(at(".writing-"));
   EXPECT_EQ(newestStep(place), std::nullopt);
   recoverCheckpoints(place);
   EXPECT_EQ(valueIn(place), 2);
   EXPECT_EQ(entriesOf(place), 1);
-  // After renaming the new one.
+  // Killed after renaming the new checkpoint.
   fs::rename(at(""), at(".replaced-"));
   save(place, 7, 3, 1);
   EXPECT_EQ(entriesOf(place), 2);

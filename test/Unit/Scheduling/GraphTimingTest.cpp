@@ -1,5 +1,4 @@
-//===- GraphTimingTest.cpp - makespans against closed forms
-//-----------------===//
+//===- GraphTimingTest.cpp - makespans against closed forms ---------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Tests what the list scheduler of loops guarantees if the numbers of
-// microbatches and of stages are no multiples of the number of ranks, and
+// microbatches and of stages are not multiples of the number of ranks, and
 // compares it with the closed form of breadth-first.
 //
 //===----------------------------------------------------------------------===//

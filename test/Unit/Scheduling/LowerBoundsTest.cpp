@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Golden values: published bubble rates, bounds, closed
-// forms of 1.3 and 2.3. OptimaTest.cpp compares bounds with exact optima.
+// Golden values: published bubble rates and bounds, and closed forms.
+// OptimaTest.cpp compares bounds with exact optima.
 //
 //===----------------------------------------------------------------------===//
 

@@ -5,14 +5,16 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Profiled rows of the zero-bubble paper (ICLR 2024; one stage per rank)
-// and 1.6 (ZBV; times are those of one of two chunks per rank), with the bubble
-// rates of the span that the papers' heuristics reach with one chunk per rank.
+// Profiled rows of the zero-bubble paper (ICLR 2024; one stage per rank) and of
+// the V-schedules (ZBV; each rank has two chunks, whose times are added), with
+// the bubble rates of the span that the papers' heuristics reach with one chunk
+// per rank.
 //
 // A layer holds 34 h + 5 a s bytes from F to I and 32 h from I to W, per token,
-// with s = 1024. For the rows of 1.6 neither h nor a is published with the
-// profile; the model's h = 4096, a = 32 of the 6.2B rows is assumed, which
-// gives 32 h / (34 h + 5 a s) = 0.432.
+// for width h, a heads and sequences of s = 1024. For the rows of the
+// V-schedules neither h nor a is published with the profile; the model's h =
+// 4096, a = 32 of the 6.2B rows is assumed, which gives 32 h / (34 h + 5 a s) =
+// 0.432.
 //
 //===----------------------------------------------------------------------===//
 

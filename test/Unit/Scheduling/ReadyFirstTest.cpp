@@ -151,7 +151,8 @@ TEST(ReadyFirst, RanksHaveALaneForEachKindAndStage) {
                   "2: 1W0 1W1\n");
 }
 
-// Copies of stage 1 of 2, which share its sums, share its lane.
+// Stages 1 and 3 are copies of stage 1 of 2. They share its sums, so they share
+// its lane.
 TEST(ReadyFirst, CopiesOfAStageShareALane) {
   std::vector<Lane> lanes = lanesOf(parseOrder("3F1 1F0 1F2 1B0 3B1 1B2"), 2);
   ASSERT_EQ(lanes.size(), 2u);
@@ -160,8 +161,8 @@ TEST(ReadyFirst, CopiesOfAStageShareALane) {
             "1F03F11F2");
 }
 
-// One slot in use and one for the next message; an input that is kept for the
-// backward; values that skip stages.
+// A ring has one slot in use and one for the next message, and more for an
+// input that is kept for the backward and for values that skip stages.
 TEST(ReadyFirst, RingsHaveSlotsForWhatIsInFlight) {
   std::vector<int64_t> credits = {4, 3, 2, 1};
   EXPECT_EQ(slotsOf(credits, {Forward, 0}, {InputGradient, 0}), 4);

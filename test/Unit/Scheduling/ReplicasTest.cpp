@@ -73,8 +73,8 @@ TEST(Replicas, PipelinesSideBySide) {
 }
 
 // Microbatches are redistributed between stages with unequal numbers of
-// replicas. A replica holds its share of one microbatch per replica of its own
-// and all later stages.
+// replicas. Under 1F1B the replicas of a stage together hold one microbatch for
+// each replica of this and all later stages.
 TEST(Replicas, UnequalReplicasFinish) {
   const unsigned seed = 7;
   std::mt19937 random(seed);

@@ -14,14 +14,13 @@
 using namespace stagewright;
 using stagewright::testing::toString;
 
-/// The lists of `ranks`, entries separated by spaces, without a count of what
-/// lacks.
+/// The lists of `ranks`, entries separated by spaces. Entries may be missing.
 static TorchLists fromText(int64_t stages, int64_t microbatches,
                            const std::vector<std::string> &ranks) {
   TorchLists lists{stages, microbatches, {}};
   for (std::string rank : ranks) {
     std::replace(rank.begin(), rank.end(), ' ', ',');
-    // The reader wants all stages up to the last one.
+    // The reader requires actions of all stages; a second list has them.
     std::string text = rank + "\n";
     for (int64_t stage = 0; stage < stages; ++stage)
       for (int64_t m = 0; m < microbatches; ++m)
@@ -181,7 +180,7 @@ TEST(TorchTransfers, EveryGenerator) {
 }
 
 // Verifies the messages that PyTorch 2.15 inserts. PyTorch's own simulator
-// cannot check these files (schedules.md 3.7).
+// rejects these files (TorchFixturesTest.cpp).
 TEST(TorchTransfers, TorchsOwnListsAreProved) {
   for (const char *name : {"DualPipeV-p2-m5-v2", "Interleaved1F1B-p4-m8-v2",
                            "InterleavedZeroBubble-p2-m4-v2",

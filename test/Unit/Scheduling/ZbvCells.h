@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Bubble rates of the span that the ZB-V heuristic reaches
-// with x p M_B of memory. A transformer layer holds 34 h + 5 a 1024 bytes per
-// token until I, and 32 h from I to W (1.5). All models of the table have heads
-// of 128 elements (a = h / 128), so the two are 74 h and 32 h, with a ratio of
-// 37 to 16 for every h.
+// Bubble rates of the span that the ZB-V heuristic reaches with memory for x p
+// activations on each of p ranks. A transformer layer of width h with a heads
+// holds 34 h + 5 a 1024 bytes per token until I, and 32 h from I to W. All
+// models of the table have heads of 128 elements (a = h / 128), so the two are
+// 74 h and 32 h, with a ratio of 37 to 16 for every h.
 //
 //===----------------------------------------------------------------------===//
 

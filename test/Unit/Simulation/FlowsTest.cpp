@@ -67,9 +67,10 @@ TEST(Flows, FifoServesTheFirst) {
   EXPECT_NEAR(endOf(threeReceivers(), LinkSharing::Fifo, 1), 5, 1e-9);
 }
 
-// What rounding leaves of a link is no rate: 0.8 - 0.7 - 0.1 is 8e-17, with
-// which a transfer would last for longer than a Ticks counts. The NIC of the
-// sender is always in use, so the last transfer ends when all bytes are sent.
+// What rounding leaves of a link must not be used as a rate: 0.8 - 0.7 - 0.1 is
+// 8e-17, at which a transfer would take longer than Ticks can count. The NIC of
+// the sender is always in use, so the last transfer ends when all bytes are
+// sent.
 TEST(Flows, FifoGivesAwayNoErrorsOfRounding) {
   for (std::array<double, 4> rates :
        {std::array{0.8, 0.7, 0.1, 0.8},
@@ -235,7 +236,8 @@ TEST(Flows, RefusesWhatHasNoBound) {
             "without backwards");
 }
 
-// Stage 0 waits for the microbatch before at stage 1, on the same processor.
+// Stage 0 waits until stage 1, which is on the same processor, has run the
+// previous microbatch.
 TEST(Flows, GPipeWithReturnsRunsEverything) {
   PipelineModel model = chainModel({1, 1}, {2, 2}, {0}, 4);
   model.forwardOnly = true;

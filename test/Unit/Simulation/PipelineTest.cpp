@@ -173,7 +173,8 @@ TEST(Pipeline, AtMostCutsOnlyWhatIsLonger) {
   }
 }
 
-// The part of an all-reduce that overlaps the last backward makes it slower.
+// The part of an all-reduce that overlaps the last backward slows this backward
+// down.
 TEST(Pipeline, CollectivesSlowComputeDown) {
   PipelineModel model = chainModel({1}, {2}, {}, 3);
   model.stages[0].overlapped = Seconds(1);

@@ -1,4 +1,4 @@
-//===- RingDepthsTest.cpp - microbatches in flight ------------------------===//
+//===- RingDepthsTest.cpp - depths of rings -------------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

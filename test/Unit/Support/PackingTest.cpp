@@ -154,8 +154,8 @@ TEST(Packing, FitsIfAPackingDoes) {
   EXPECT_GT(between, 0);
 }
 
-/// The bound of items with one lifetime is that of the general ones, whether or
-/// not their times are far apart.
+/// liveBound() returns the same for items of one lifetime in either form,
+/// whether or not their times are far apart.
 TEST(Packing, LiveBoundOfSingleLives) {
   Draw draw(31);
   for (uint64_t round = 0; round < 40 / kPart + 1; ++round) {
@@ -212,8 +212,8 @@ TEST(Packing, NearTheBoundOnLargeCases) {
   }
 }
 
-/// Time must be about linear in the number of items if as many are alive at
-/// once. The limit allows for a busy machine, but not for quadratic time.
+/// Time must be about linear in the number of items if equally many are alive
+/// at once. The limit allows for a busy machine, but not for quadratic time.
 TEST(Packing, ManyItemsTakeLittle) {
   Draw draw(13);
   std::vector<PackItem> items = drawItems(draw, 20'000, 20'000, 12);

@@ -1,13 +1,13 @@
-//===- MachineTest.cpp - one run against a cycle search -------------------===//
+//===- MachineTest.cpp - runs and memory of rank programs -----------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Tests the claim of Machine.h on random programs: a run ends if and only if
-// the graph of program order, send before receive and release before claim has
-// no cycle.
+// On random programs, tests the claim of Machine.h that a run ends if and only
+// if the graph of program order, send before receive and release before claim
+// has no cycle.
 //
 //===----------------------------------------------------------------------===//
 
@@ -141,7 +141,8 @@ TEST(Machine, LivePeakCountsSlotsAndWorkspaceTogether) {
 }
 
 /// A stash at byte 128 of the workspace, a call below it, and a call that
-/// overlaps it: valid after the stash is released, an error before.
+/// overlaps the stash. The latter is valid after the stash is released, and an
+/// error before.
 TEST(Machine, PlacesOfTheWorkspaceAreUsedInTurn) {
   RankEvents rank;
   rank.stashes.push_back({"k", 1, 4, 64, -1, -1, nullptr, false, 128});
@@ -308,7 +309,8 @@ private:
   std::vector<LaneData> lanesOf;
 };
 
-// All rows that can run may run in any order; one order is the proof.
+// Rows that can run may run in any order, but run() tries only one: if the
+// ranks end in that order, they end in every order.
 TEST(Machine, RanksThatChooseEndUnlessTheirRowsWaitInACycle) {
   int ended = 0;
   for (unsigned seed = 0; seed < 1000; ++seed) {

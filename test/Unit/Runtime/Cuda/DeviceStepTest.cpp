@@ -202,9 +202,9 @@ TEST(DeviceStep, AlgorithmsAreAskedForByTheAlignmentOfABias) {
     Host host = deviceHost();
     return count(emulator.calls(), "heuristic");
   };
-  // Alignments of 64, 4 and 8 bytes. These products use the gradient before its
-  // first product, which then adds like all others and needs no other
-  // algorithm.
+  // Alignments of 64, 4 and 8 bytes need three algorithms. These products use
+  // the gradient before its first product, which therefore adds like the others
+  // and needs no algorithm of its own.
   EXPECT_EQ(asked("bias"), asked("none") - 1 + 3);
 }
 

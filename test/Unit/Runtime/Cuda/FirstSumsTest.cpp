@@ -47,7 +47,8 @@ TEST(FirstSums, WhatIsUsedOtherwiseKeepsItsZeros) {
     change(program);
     return program.run();
   };
-  // First a kernel adds; to a part; it is an operand; a sum over ranks adds.
+  // Before the product, a kernel uses the gradient or a part of it; the
+  // gradient is an operand; ranks are summed before the product.
   EXPECT_EQ(runs([](Program &it) {
               it.use(gradient);
               it.product(gradient);
@@ -64,14 +65,14 @@ TEST(FirstSums, WhatIsUsedOtherwiseKeepsItsZeros) {
               it.product(gradient);
             }),
             0);
-  // A fallback kernel may replace the product, and would add.
+  // A fallback kernel may replace the product, and would add to the gradient.
   EXPECT_EQ(runs([](Program &it) { it.product(gradient).desc.otherwise = 1; }),
             0);
-  // The product writes half of it, or leaves gaps.
+  // The product writes only half of the gradient, or leaves gaps.
   EXPECT_EQ(runs([](Program &it) { it.product(gradient).desc.gemm.m = 2; }), 0);
   EXPECT_EQ(runs([](Program &it) { it.product(gradient).desc.gemm.c_row = 9; }),
             0);
-  // Without microbatches nothing adds to it.
+  // Without microbatches nothing adds to the gradient.
   EXPECT_EQ(runs([](Program &) {}), 0);
 }
 
@@ -100,7 +101,7 @@ TEST(FirstSums, AKernelThatDoesNotHaveTheWholeReadsItsZeros) {
   Adding half(2 * 8 * 4);
   half.add(gradient, other);
   EXPECT_EQ(half.run(), 0);
-  // It also reads the array to which it adds.
+  // The kernel also reads the array to which it adds.
   Adding same;
   same.add(gradient, gradient + 64);
   EXPECT_EQ(same.run(), 0);
@@ -111,7 +112,7 @@ TEST(FirstSums, AKernelThatDoesNotHaveTheWholeReadsItsZeros) {
   Adding into;
   into.add(gradient, gradient - 63);
   EXPECT_EQ(into.run(), 0);
-  // It is a fallback of a call, so it may not run.
+  // The kernel is a fallback of a call, so perhaps it does not run.
   Adding behind;
   behind.add(gradient, other);
   behind.it.commands.back().instead = 0;

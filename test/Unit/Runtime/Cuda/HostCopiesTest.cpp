@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A rank with one stash on the host, as data. Its plan passes verification, and
-// fails without any wait that it needs.
+// A rank with one stash on the host, written as commands. Its plan passes
+// verification, and fails if any wait that it needs is removed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,8 +24,8 @@ namespace {
 constexpr int64_t count = 5;
 enum Buffers : int64_t { stash, onHost, back };
 
-/// Forwards of microbatches 0 and 1, then backwards and forwards in turn; two
-/// slots on the host.
+/// Forwards of microbatches 0 and 1, then backwards and forwards in turn, with
+/// two slots on the host.
 struct OneRank {
   OneRank() {
     RankManifest &rank = manifest.ranks.emplace_back();

@@ -87,12 +87,12 @@ TEST(Means, WhatSomethingElseHasMadeOrReadIsDividedByItsKernel) {
       EXPECT_EQ(it.alpha, 1);
     return count;
   };
-  // A kernel adds or reads; an operand; a bias.
+  // A kernel uses the gradient, or it is an operand or a bias of a product.
   EXPECT_EQ(runs([](Program &it) { it.launch(0, {gradient + 64}); }), 0);
   EXPECT_EQ(runs([](Program &it) { it.product(other, 0).a = gradient; }), 0);
   EXPECT_EQ(runs([](Program &it) { it.product(other, 0).bias = gradient; }), 0);
-  // A product of half of it, one with gaps, one with a further addition, and
-  // one with a fallback kernel.
+  // A product writes half of the gradient, leaves gaps, adds another array, or
+  // has a fallback kernel.
   EXPECT_EQ(runs([](Program &it) { it.product(gradient, 1).desc.gemm.m = 2; }),
             0);
   EXPECT_EQ(
@@ -104,7 +104,8 @@ TEST(Means, WhatSomethingElseHasMadeOrReadIsDividedByItsKernel) {
             0);
   EXPECT_EQ(
       runs([](Program &it) { it.product(gradient, 1).desc.otherwise = 1; }), 0);
-  // It starts with other values than zeros, or is the target of a copy.
+  // The gradient starts with values other than zeros, or is the target of a
+  // copy.
   EXPECT_EQ(runs([](Program &it) { it.fill(gradient, bytes, 1); }), 0);
   EXPECT_EQ(runs([](Program &it) {
               it.it.commands.push_back(
@@ -176,7 +177,7 @@ TEST(Means, OnlyASumThatNothingElseHasUsedIsDividedByAKernel) {
   auto scatter = [](Program &it) {
     it.launch(3, {other, second, gradient, 0});
   };
-  // What it has stored is read; a product or elements are added to it.
+  // The stored sum is read; a product is added to it; elements are added to it.
   EXPECT_EQ(runs([&](Program &it) {
               sum(it);
               it.launch(0, {gradient});
@@ -192,9 +193,9 @@ TEST(Means, OnlyASumThatNothingElseHasUsedIsDividedByAKernel) {
               scatter(it);
             }),
             0);
-  // The sum had contents before elements were added.
+  // The sum is not filled with zeros before elements are added.
   EXPECT_EQ(runs(scatter), 0);
-  // It stands in for a library call, and may not run.
+  // The kernel is a fallback of a library call, so perhaps it does not run.
   EXPECT_EQ(runs([&](Program &it) {
               sum(it);
               it.it.commands.back().instead = 0;

@@ -175,7 +175,7 @@ TEST(Toolkit, AcceptsDescriptions) {
     it.desc.bias_dtype = it.desc.aux_dtype = SW_BF16;
     it.desc.epilogue = epilogue;
     it.bias = it.aux = 4096;
-    // 33 is a row stride for which the runtime then requests no algorithm.
+    // 33 is a row stride for which the runtime would not request an algorithm.
     for (int64_t row : {32, 33}) {
       it.desc.aux_row = row;
       cuda::LtCall call(it);
