@@ -9,8 +9,6 @@
 #include "../SplitHints.h"
 #include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
 #include "stagewright/Dialect/Pipeline/IR/Roles.h"
-#include "llvm/ADT/StringExtras.h"
-#include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/GlobPattern.h"
 
@@ -144,6 +142,8 @@ static std::optional<Layout> derivedLayout(Parameter parameter, Layout layout,
     int64_t outer = first(PipelineDialect::kSliceOuter);
     int64_t part = type.getDimSize(layout.dim) / outer, before = part * ways;
     int64_t chunk = before * outer / layout.outer;
+    if (chunk < 1)
+      return std::nullopt;
     if (layout.outer == outer ? part % layout.unit != 0 : part % chunk != 0) {
       if (layout.unit % before != 0) // Else the factor lies outside.
         return std::nullopt;
@@ -256,6 +256,7 @@ FailureOr<HintedLayouts> readLayouts(func::FuncOp step, StringRef hints,
     std::optional<OwnSplit> own = ownSplit(step, i, number);
     saysNothing &= !own || own->isDerived;
   }
+  llvm::StringSet<> whole; // Parameters of which a remark says so.
   HintedLayouts result;
   result.layouts.resize(step.getNumArguments());
   result.isStated.resize(step.getNumArguments());
@@ -313,7 +314,7 @@ FailureOr<HintedLayouts> readLayouts(func::FuncOp step, StringRef hints,
         layout = parameter.take(stated, axis, "the model's own file");
         isAuto = false;
         result.isStated[i] = true;
-      } else if (axis.isOfGrid()) {
+      } else if (axis.isOfGrid() && whole.insert(parameter.name()).second) {
         emitRemark(step.getLoc())
             << "a constraint would split dimension " << stated.back().dim
             << " of parameter '" << parameter.name() << "', here of type "
@@ -332,56 +333,6 @@ FailureOr<HintedLayouts> readLayouts(func::FuncOp step, StringRef hints,
       return emitError(step.getLoc())
              << "no parameter has a name like '" << hint.text << "'";
   return result;
-}
-
-std::string withoutNumbers(StringRef name) {
-  std::string glob;
-  for (char c : name)
-    if (!llvm::isDigit(c))
-      glob += c;
-    else if (!StringRef(glob).ends_with("*"))
-      glob += '*';
-  return glob;
-}
-
-std::string writeHints(func::FuncOp step, ArrayRef<Layout> layouts,
-                       ArrayRef<Layout> batches) {
-  // By glob: the layout of all its parameters; nothing if they differ.
-  llvm::StringMap<std::optional<Layout>> byGlob;
-  for (unsigned i = 0; i < step.getNumArguments(); ++i) {
-    Parameter parameter{step, i};
-    if (!parameter.isOne())
-      continue;
-    auto [entry, isNew] =
-        byGlob.try_emplace(withoutNumbers(parameter.name()), layouts[i]);
-    if (!isNew && entry->second != layouts[i])
-      entry->second = std::nullopt;
-  }
-  std::string text;
-  auto write = [&](StringRef names, Layout layout) {
-    if (!layout.isSplit())
-      return;
-    text += (text.empty() ? "" : ",") + names.str() + "=" +
-            std::to_string(layout.dim);
-    if (layout.outer != 1 || layout.unit != 1)
-      text += ":" + std::to_string(layout.outer);
-    if (layout.unit != 1)
-      text += ":" + std::to_string(layout.unit);
-  };
-  llvm::StringSet<> written;
-  for (unsigned i = 0; i < step.getNumArguments(); ++i) {
-    Parameter parameter{step, i};
-    if (!parameter.isOne())
-      continue;
-    std::string glob = withoutNumbers(parameter.name());
-    if (!byGlob[glob])
-      write(parameter.name(), layouts[i]);
-    else if (written.insert(glob).second)
-      write(glob, layouts[i]);
-  }
-  for (auto [i, layout] : llvm::enumerate(batches))
-    write(Parameter{step, unsigned(i)}.name(), layout);
-  return text;
 }
 
 } // namespace stagewright::pipeline
