@@ -328,6 +328,15 @@ def test_shardings_over_two_axes_are_hints(tmp_path, imported, devices):
     test_shards.agrees_with_jax(artifact, plain)
 
 
+@pytest.mark.parametrize("grid, devices, flags", [("2x2", 4, ()), ("3x2", 12, ("--data-parallel=2",))])
+def test_shardings_of_stacks_are_hints(tmp_path, imported, grid, devices, flags):
+    """Also over a grid of another size than the mesh, in parts that are not equal."""
+    folder, artifact = imported("gpt.py:gpt_scan_on_grid"), tmp_path / "step.swx"
+    tool("pp-compile", folder / "step.mlir", f"--cluster=local:{devices}", f"--tensor-parallel={grid}", "-o", artifact, "--quiet",
+         f"--microbatches={test_shards.MICROBATCHES}", *flags)
+    test_shards.agrees_with_jax(artifact, folder)
+
+
 def test_the_order_of_axes_is_that_of_the_option(tmp_path, imported):
     own = imported_as(tmp_path / "own", "llama.py:llama_constrained", "--shard-axis=model,data")
     swapped = program(own)

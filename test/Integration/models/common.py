@@ -58,3 +58,13 @@ def layer_norm(p, x):
 
 def layer_norm_parameters(width):
     return dict(g=ones(width), b=zeros(width))
+
+
+def on_grid(params, rows, specs):
+    """Parameters placed as `specs`, by the last key of their paths, over a mesh of `rows` x `rows` devices with the axes x and y."""
+    import jax
+    mesh = jax.make_mesh((rows, rows), ("x", "y"), axis_types=(jax.sharding.AxisType.Auto,) * 2)
+
+    def place(path, leaf):
+        return jax.device_put(leaf, jax.sharding.NamedSharding(mesh, jax.P(*specs.get(getattr(path[-1], "key", None), ()))))
+    return jax.tree_util.tree_map_with_path(place, params)

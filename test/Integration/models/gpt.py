@@ -4,6 +4,7 @@ STAGEWRIGHT_GPT="V,D,H,L,T,B" (or names, "L=24,T=32") sets vocabulary, width, he
 
     gpt           a Python loop over the layers, as usual
     gpt_scan      a lax.scan over stacked layers
+    gpt_scan_on_grid  gpt_scan with shardings over two axes of a mesh
     gpt_tied      the embedding is also the output head
     gpt_dropout   dropout after attention and perceptron, from a random key
     gpt_bfloat16  bfloat16 activations, float32 parameters and loss
@@ -27,7 +28,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from common import layer_norm, layer_norm_parameters, mean_token_loss, normals, sizes, tokens
+from common import layer_norm, layer_norm_parameters, mean_token_loss, normals, on_grid, sizes, tokens
 
 DEFAULT = dict(V=512, D=256, H=4, L=4, T=128, B=4)
 DEEP = dict(V=64, D=32, H=2, L=8, T=16, B=2)
@@ -165,6 +166,13 @@ def gpt_scan(default=DEFAULT):
         p = parameters(**s)
         return {**p, "h": jax.tree.map(lambda *layers: np.stack(layers), *p["h"])}
     return _made(scan_loss, stacked, default=default)
+
+
+def gpt_scan_on_grid():
+    """Stacked parameters with NamedShardings over a mesh of two axes, one of which also splits the stacks."""
+    function, (params, *batch) = gpt_scan()
+    specs = dict(qkv=("x", "y", None), o=(None, "y", "x"), fc=(None, "x", "y"), proj=(None, ("x", "y"), None))
+    return function, (on_grid(params, 1, specs), *batch)
 
 
 def gpt_tied():

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import export
 
-from common import mean_token_loss, normals, ones, sizes, tokens
+from common import mean_token_loss, normals, on_grid, ones, sizes, tokens
 
 
 def rms_norm(gain, x):
@@ -112,12 +112,7 @@ GRID = dict(q=("y", "x"), k=("y", "x"), v=("y", "x"), o=("x", "y"), gate=(None, 
 def llama_on_grid():
     """Parameters with NamedShardings over a mesh of two axes: 2 x 2 devices if the process has four, else one."""
     function, (params, *batch) = llama()
-    rows = 2 if jax.device_count() == 4 else 1
-    mesh = jax.make_mesh((rows, rows), ("x", "y"), axis_types=(jax.sharding.AxisType.Auto,) * 2)
-
-    def place(path, leaf):
-        return jax.device_put(leaf, jax.sharding.NamedSharding(mesh, jax.P(*GRID.get(getattr(path[-1], "key", None), ()))))
-    return function, (jax.tree_util.tree_map_with_path(place, params), *batch)
+    return function, (on_grid(params, 2 if jax.device_count() == 4 else 1, GRID), *batch)
 
 
 def llama_exported():
