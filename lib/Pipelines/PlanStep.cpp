@@ -152,20 +152,6 @@ LogicalResult checkGridSize(Location loc, const CompileOptions &options) {
   return error << *options.shards << "; give the product of the grid's axes";
 }
 
-/// Fails if `options` ask for what a grid of shards cannot do.
-LogicalResult checkGrid(Location loc, const CompileOptions &options) {
-  const char *problem =
-      options.stages.value_or(1) != 1 ? "more than one stage"
-      : options.recomputeLayers       ? "layers that keep only their inputs"
-      : options.shardCollectives      ? "collectives between shards"
-                                      : nullptr;
-  if (options.shardGrid.empty() || !problem)
-    return success();
-  return emitError(loc) << "shards form a grid of " << options.shardGrid
-                        << ", which does not support " << problem
-                        << " yet; give a single number of shards instead";
-}
-
 /// Adds passes that form layers and their bodies, with backwards split into I
 /// and W.
 void buildLayers(OpPassManager &manager, const CompileOptions &options) {
@@ -327,8 +313,6 @@ public:
           << ", or leave out recompute-layers";
       return signalPassFailure();
     }
-    if (failed(checkGrid(module.getLoc(), how)))
-      return signalPassFailure();
     if (choice->planned && to >= Level::Program)
       return replaceBy(*choice->planned, choice->said);
     FailureOr<Needs> needs = needsOf(module, how);

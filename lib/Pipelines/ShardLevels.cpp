@@ -283,7 +283,8 @@ Result<std::vector<size_t>> cutLevels(const std::vector<ShardLevel> &levels,
   if (int64_t(ends.size()) < stages)
     return Error{"layers that are split over shards cannot be cut into " +
                  std::to_string(stages) + " stages, but into " +
-                 std::to_string(ends.size()) + " at most"};
+                 std::to_string(ends.size()) +
+                 " at most; give fewer with --stages"};
   if (stages == 1)
     return std::vector<size_t>{levels.size()};
   problem.cluster = *localCluster(stages);

@@ -273,16 +273,18 @@ def test_a_step_without_operations(tmp_path):
     assert (found["0"] == values["x"]).all() and sent == 0
 
 
+GPT = "*/qkv=1:3;0,*/o=0;1,*/fc=1;0,*/proj=0;1"
+LLAMA = "*/q=1;0,*/k=1;0,*/v=1;0,*/o=0;1,*/gate=1;0,*/up=1;0,*/down=0;1"
 MODELS = [
     # Heads and hidden units over the first axis, what contractions add up over the second; and the other way round.
-    ("gpt.py:gpt", "2x2", "*/qkv=1:3;0,*/o=0;1,*/fc=1;0,*/proj=0;1", ()),
+    ("gpt.py:gpt", "2x2", GPT, ()),
     ("gpt.py:gpt_dropout", "2x2", "*/qkv=0;1:3,*/o=1;0,*/fc=0;1,*/proj=1;0,params/head=1;0,params/wte=0;1", ()),
     ("gpt.py:gpt", "2x2", "*/qkv=1:3;whole,*/o=0;whole,*/fc=1;whole,*/proj=0;whole,ids=whole;0,tgt=whole;0", ()),   # samples
     ("gpt.py:gpt", "2x3", "*/fc=1;1,*/proj=0;0", ("--data-parallel=2", "--cluster=local:12")),
     ("gpt.py:gpt", "2x2", "ids=1;1,tgt=1;1", ()),   # sequences, over both axes
     *thorough([
         ("gpt.py:gpt", "2x2", "*=0;0", ("--sequence-parallel=false",)),
-        ("llama.py:llama", "2x2", "*/q=1;0,*/k=1;0,*/v=1;0,*/o=0;1,*/gate=1;0,*/up=1;0,*/down=0;1", ()),
+        ("llama.py:llama", "2x2", LLAMA, ()),
         ("gpt.py:gpt_tied", "2x2", "*/qkv=1:3;0,*/o=0;1,*/fc=1;0,*/proj=0;1,params/wte=0;1", ()),
         ("encoder_decoder.py:encoder_decoder", "2x2", "*/q=1;0,*/k=1;0,*/v=1;0,*/o=0;1,*/up=1;0,*/down=0;1", ()),
         ("moe.py:moe", "2x2", "params/h/*/up=0;2,params/h/*/down=0;1", ()),   # by experts, and every expert
@@ -298,6 +300,40 @@ def test_a_model_agrees_with_jax(imported, tmp_path, model, grid, hints, flags):
     folder = imported(model)
     artifact = test_shards.compiled(folder, tmp_path / "step.swx", grid, hints, *flags, cluster="local:4")
     test_shards.agrees_with_jax(artifact, folder)
+
+
+STAGES = [
+    ("gpt.py:gpt_deep", GPT, ("--stages=2",)), ("gpt.py:gpt_deep", GPT, ("--stages=2", "--schedule=gpipe")),
+    ("gpt.py:gpt_deep", GPT, ("--stages=2", "--schedule=zb-h1")), ("gpt.py:gpt_deep", GPT, ("--stages=4", "--schedule=interleaved")),
+    ("gpt.py:gpt_deep", GPT, ("--stages=4", "--schedule=zb-v")), ("gpt.py:gpt", GPT, ("--stages=2", "--sequence-parallel=false")),
+    ("gpt.py:gpt_deep", GPT, ("--stages=2", "--data-parallel=2")), ("llama.py:llama", LLAMA, ("--stages=2",)),
+    *thorough([
+        ("gpt.py:gpt_deep", MODELS[1][2], ("--stages=2",)), ("gpt.py:gpt_deep", MODELS[2][2], ("--stages=2",)),
+        ("gpt.py:gpt_deep_tied", GPT, ("--stages=2", "--schedule=zb-h1")), ("gpt.py:gpt_dropout", GPT, ("--stages=2",)),
+        ("gpt.py:gpt_forward", GPT, ("--stages=2",)), ("llama.py:llama", LLAMA, ("--stages=2", "--schedule=zb-h1")),
+        ("encoder_decoder.py:encoder_decoder", "*/q=1;0,*/k=1;0,*/v=1;0,*/o=0;1,*/up=1;0,*/down=0;1", ("--stages=2",)),
+        ("moe.py:moe", "params/h/*/up=0;2,params/h/*/down=0;1", ("--stages=2",)), ("convnet.py:convnet", "*/c1=3;whole,*/c2=2;3", ("--stages=2",)),
+    ]),
+]
+
+
+@pytest.mark.parametrize("model, hints, flags", STAGES, ids=lambda it: str(it).split(":")[-1] if it else "")
+def test_stages_of_grids_agree_with_jax(imported, tmp_path, model, hints, flags):
+    """Each stage is on a grid of 2 x 2 devices."""
+    folder = imported(model)
+    artifact = test_shards.compiled(folder, tmp_path / "step.swx", "2x2", hints, *flags, cluster="local:16")
+    test_shards.agrees_with_jax(artifact, folder)
+
+
+@pytest.mark.parametrize("model, hints, flags, width, rows", [
+    ("gpt.py:gpt_deep", GPT, ("--stages=2",), 32, 2 * 16), ("gpt.py:gpt_deep", GPT, ("--stages=4", "--schedule=interleaved"), 32, 2 * 16),
+    ("llama.py:llama", LLAMA, ("--stages=2",), 64, 2 * 32)], ids=("gpt", "gpt-interleaved", "llama"))
+def test_stages_of_grids_send_each_row_once(imported, tmp_path, model, hints, flags, width, rows):
+    """The activation and its gradient, each device its part to the device at the same place of the next stage."""
+    artifact = test_shards.compiled(imported(model), tmp_path / "step.swx", "2x2", hints, *flags, cluster="local:8")
+    crossing = test_shards.crossing(artifact, 4, rows)
+    activation = (int(flags[0][-1]) - 1) * 4 * rows * width
+    assert crossing == {(0, 1): activation, (1, 0): activation}
 
 
 ON_GRID = "*/q=1;0,*/k=1;0,*/v=1;0,*/o=0;1,*/gate=1;whole,*/up=1;whole,*/down=0;whole,params/head=1;1,params/embed=0;0"
@@ -379,11 +415,12 @@ def test_a_grid_on_devices(imported, tmp_path, hints, flags):
 
 
 @MPI
-def test_processes_have_the_bits_of_threads(imported, tmp_path):
-    folder, (model, grid, hints, flags) = imported("gpt.py:gpt"), MODELS[0]
-    artifact = test_shards.compiled(folder, tmp_path / "step.swx", grid, hints, *flags, cluster="local:4")
+@pytest.mark.parametrize("stages", (1, 2))
+def test_processes_have_the_bits_of_threads(imported, tmp_path, stages):
+    folder = imported("gpt.py:gpt")
+    artifact = test_shards.compiled(folder, tmp_path / "step.swx", "2x2", GPT, f"--stages={stages}", cluster="local:8")
     files = [tmp_path / "threads.safetensors", tmp_path / "mpi.safetensors"]
-    for file, launch in zip(files, ((), mpirun(4))):
+    for file, launch in zip(files, ((), mpirun(4 * stages))):
         call(*launch, BUILD / "bin/pp-run", artifact, f"--inputs={folder / 'jax.inputs.safetensors'}", f"--outputs={file}")
     threads, processes = (load_file(file) for file in files)
     assert threads.keys() == processes.keys() and all((threads[name] == processes[name]).all() for name in threads)

@@ -15,7 +15,7 @@ from safetensors.numpy import load_file, save_file
 
 import stagewright
 from stagewright.frontend.jax_step import load_model
-from tiers import THOROUGH
+from tiers import thorough
 from workshop import BUILD, HERE, call, tool
 
 MODEL, MICROBATCHES = "training.py:gpt_adamw", 8
@@ -86,24 +86,24 @@ def test_every_hand_over_keeps_every_byte(workshop, text):
     assert {k: v.tobytes() for k, v in load_file(again).items()} == {k: v.tobytes() for k, v in named.items()}
 
 
-@THOROUGH
-def test_grids_of_shards_hand_over_every_byte(workshop, text):
+@pytest.mark.parametrize("stages", [2, *thorough([1])])
+def test_grids_of_shards_hand_over_every_byte(workshop, text, stages):
     """A grid saves what another one, a single axis and a pipeline load and save again."""
-    folder = workshop.path("grids")
+    folder = workshop.path("grids", stages)
 
-    def over(ways, hints):
-        path = workshop.path("over", ways, hints.replace("*/", ""), "swx")
-        tool("pp-compile", workshop.module(MODEL), "--cluster=local:4", f"--tensor-parallel={ways}", f"--shard={hints}",
-             f"--microbatches={MICROBATCHES}", "--quiet", "-o", path)
+    def over(ways, hints, stages=1):
+        path = workshop.path("over", ways, hints.replace("*/", ""), stages, "swx")
+        tool("pp-compile", workshop.module(MODEL), "--cluster=local:8", f"--tensor-parallel={ways}", f"--shard={hints}",
+             f"--stages={stages}", f"--microbatches={MICROBATCHES}", "--quiet", "-o", path)
         return path
 
-    grid = over("2x2", "*/qkv=1:3;0,*/o=0;1,*/fc=1;0,*/proj=0;1")
+    grid = over("2x2", "*/qkv=1:3;0,*/o=0;1,*/fc=1;0,*/proj=0;1", stages)
     tool("pp-run", grid, f"--inputs={inputs(workshop)}", "--steps=2", f"--checkpoints={folder}", f"--data=ids={text}", f"--data=tgt={text}+1")
     written = contents(folder, 2)
-    others = over("2x2", "*/qkv=0;1:3,*/o=1;whole,*/fc=0;0,*/proj=1;1"), over(4, "*/fc=1,*/proj=0"), workshop.artifact(MODEL, 2, "1f1b")
+    others = over("2x2", "*/qkv=0;1:3,*/o=1;whole,*/fc=0;0,*/proj=1;1", 3 - stages), over(4, "*/fc=1,*/proj=0"), workshop.artifact(MODEL, 2, "1f1b")
     for number, other in enumerate((grid, *others)):
         run = stagewright.Run(other, inputs(workshop), checkpoints=folder, resume=True)
-        copy = workshop.path("copy-of-grid", number)
+        copy = workshop.path("copy-of-grid", stages, number)
         stagewright.checkpoints.write(copy, 2, run.tensors())
         assert run.done == 2
         for before, name in zip(written, NAMES):

@@ -98,14 +98,17 @@ def test_shards_train_as_jax_and_optax(workshop, golden, name, ways, stages, cop
     trains(path, golden(name, steps_of(name)), steps_of(name))
 
 
-GRID = "--cluster=local:4", "--tensor-parallel=2x2", "--shard=*/qkv=1:3;0,*/o=0;1,*/fc=1;0,*/proj=0;1"
+GRID = "--tensor-parallel=2x2", "--shard=*/qkv=1:3;0,*/o=0;1,*/fc=1;0,*/proj=0;1"
 
 
-@pytest.mark.parametrize("name", ["gpt_adamw", *thorough(["tied_adamw", "scan_adamw", "scan_lamb"])])
-def test_grids_of_shards_train_as_jax_and_optax(workshop, golden, name):
+@pytest.mark.parametrize("name, stages, copies", [
+    ("gpt_adamw", 1, 1), ("gpt_adamw", 2, 2),
+    *thorough([("tied_adamw", 1, 1), ("scan_adamw", 1, 1), ("scan_lamb", 1, 1), ("tied_adamw", 2, 1), ("scan_adamw", 2, 1), ("scan_lamb", 2, 1)])])
+def test_grids_of_shards_train_as_jax_and_optax(workshop, golden, name, stages, copies):
     """Covers rows of stacked parameters too, which are split along two dimensions."""
-    path = workshop.path("training", f"{name}-grid", "swx")
-    tool("pp-compile", workshop.module(f"training.py:{name}"), *GRID, "--microbatches=8", "--quiet", "-o", path)
+    path = workshop.path("training", f"{name}-grid-{stages}-{copies}", "swx")
+    tool("pp-compile", workshop.module(f"training.py:{name}"), f"--cluster=local:{4 * stages * copies}", *GRID, f"--stages={stages}",
+         f"--data-parallel={copies}", "--microbatches=8", "--quiet", "-o", path)
     trains(path, golden(name, steps_of(name)), steps_of(name))
 
 

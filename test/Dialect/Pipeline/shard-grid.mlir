@@ -29,23 +29,10 @@
 // AXES: error: a grid of shards has two axes, each of 2 to 1024 shards
 // RUN: not pp-opt %s --pipeline-shard="grid=64,64 hints=w=0;1" 2>&1 | FileCheck %s --check-prefix=MANY
 // MANY: error: shards of a grid must be from 1 to 1024, got 4096
-// RUN: not pp-opt %s --pipeline-shard="grid=2,2 hints=w=0;1 cuts" 2>&1 | FileCheck %s --check-prefix=CUTS
-// CUTS: error: levels of a grid of shards cannot be cut
 // RUN: not pp-opt %s --pipeline-shard="ways=4 hints=w=0;1" 2>&1 | FileCheck %s --check-prefix=NOGRID
 // NOGRID: error: 'w=0;1' does not say how a parameter is split: entries for several axes need a grid of shards, as of 2x2
 // RUN: sed 's/"output"})/"output"}) attributes {pipeline.grid = array<i64: 2, 2>}/' %s | not pp-opt --pipeline-form-graph 2>&1 | FileCheck %s --check-prefix=PLACE
 // PLACE: error: operation is at no level and shard of the grid of @step; form the graph right after pipeline-shard
-// DEFINE: %{flags} =
-// DEFINE: %{compile} = not pp-compile %s --cluster=local:8 --tensor-parallel=2x2 '--shard=w=0;1' --emit=schedule %{flags} 2>&1 | FileCheck %s --check-prefix
-// REDEFINE: %{flags} = --stages=2
-// RUN: %{compile}=STAGES
-// STAGES: error: shards form a grid of 2x2, which does not support more than one stage yet; give a single number of shards instead
-// REDEFINE: %{flags} = --recompute-layers
-// RUN: %{compile}=AGAIN
-// AGAIN: 2x2, which does not support layers that keep only their inputs yet
-// REDEFINE: %{flags} = --shard-collectives
-// RUN: %{compile}=COLLECTIVES
-// COLLECTIVES: 2x2, which does not support collectives between shards yet
 
 // DEFINE: %{options} =
 // DEFINE: %{pipeline} = not pp-opt %s "--stagewright-pipeline=to=graph cluster=local:4 shard-grid=2x2 %{options}" 2>&1 | FileCheck %s --check-prefix

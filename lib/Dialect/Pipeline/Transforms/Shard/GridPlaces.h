@@ -33,9 +33,11 @@ void writeSumsAsLoops(mlir::func::FuncOp step);
 
 /// Names the operations of `step`, whose shards along all axes of `grid` are
 /// noted, by level and shard: `h0.attn.t3.s2` is shard (1, 0) of a grid of 2 x
-/// 2. Fails with an error as StepGraph::create() does.
+/// 2. `cuts`: whether stages can end between the segments (GridPlacer.h) of the
+/// step: after levels with even numbers. Fails with an error as
+/// StepGraph::create() does.
 mlir::LogicalResult placeOnGrid(mlir::func::FuncOp step,
-                                llvm::ArrayRef<int64_t> grid);
+                                llvm::ArrayRef<int64_t> grid, bool cuts);
 
 /// The layers of a step for which placeOnGrid() succeeded, by level, then by
 /// shard. A shard may have no operation of a level. Fails with an error if an

@@ -85,7 +85,7 @@ private:
       numSplit += layout.isSplit();
     FunctionSplitter splitter{.ways = shards,
                               .scatters = scatters,
-                              .cuts = cuts,
+                              .cuts = cuts && grid.empty(),
                               .isOfGrid = !grid.empty(),
                               .batches = std::move(*batches)};
     Boxes boxes = splitter.split(step, &*graph, hinted->layouts);
@@ -101,9 +101,6 @@ private:
   /// Splits the step over the first axis, and what each of its shards does over
   /// the second.
   LogicalResult splitOverGrid(func::FuncOp step) {
-    if (cuts)
-      return emitError(step.getLoc())
-             << "levels of a grid of shards cannot be cut";
     SmallVector<int64_t> sizes(grid.begin(), grid.end());
     for (unsigned axis = 0; axis < sizes.size(); ++axis) {
       if (failed(splitOver(step, {sizes, axis})))
@@ -118,7 +115,7 @@ private:
       eraseOwnSplit(facts);
       step.setArgAttrs(i, facts);
     }
-    return placeOnGrid(step, sizes);
+    return placeOnGrid(step, sizes, cuts);
   }
 
   LogicalResult checkWays() {
