@@ -15,6 +15,7 @@ from tiers import thorough
 from workshop import BUILD, HERE, call, tool
 
 AGAIN, EXPERTS = "--recompute-layers", "params/h/*/up=0,params/h/*/down=0"
+GRID = "*/qkv=1:3;0,*/o=0;1,*/fc=1;0,*/proj=0;1"
 DEEP, LAYERS = "gpt.py:gpt_deep", 4
 SIZES = {**SMALL, "STAGEWRIGHT_GPT": f"V=64,D=32,H=4,L={LAYERS},T=16,B=2"}
 # Model, hints, groups of two devices, and flags.
@@ -56,17 +57,31 @@ def test_repeated_layers_agree_with_jax(tmp_path, imported, model, hints, groups
     agrees_with_jax(artifact, folder)
 
 
-@pytest.mark.parametrize("groups", (1, 2))
-def test_memory_shrinks(tmp_path, imported, groups):
+@pytest.mark.parametrize("model, hints, flags", [
+    ("gpt.py:gpt", GRID, ()), (DEEP, GRID, ("--stages=2",)), (DEEP, GRID, ("--stages=2", "--schedule=zb-h1")),
+    *thorough([
+        (DEEP, GRID, ("--stages=4", "--schedule=interleaved")), ("gpt.py:gpt_dropout", GRID, ("--stages=2",)),
+        ("gpt.py:gpt", GRID, ("--data-parallel=2",)), ("gpt.py:gpt", GRID, ("--sequence-parallel=false",)),
+        ("llama.py:llama", "*/q=1;0,*/k=1;0,*/v=1;0,*/o=0;1,*/gate=1;0,*/up=1;0,*/down=0;1", ("--stages=2",)),
+    ]),
+], ids=lambda it: str(it).split(":")[-1] if it else "")
+def test_repeated_layers_of_grids_agree_with_jax(tmp_path, imported, model, hints, flags):
+    folder = imported(model)
+    artifact = compiled(folder, tmp_path / "again.swx", "2x2", hints, AGAIN, *flags, cluster="local:8")
+    agrees_with_jax(artifact, folder)
+
+
+@pytest.mark.parametrize("ways, hints, groups", ((2, GPT, 1), (2, GPT, 2), ("2x2", GRID, 1), ("2x2", GRID, 2)))
+def test_memory_shrinks(tmp_path, imported, ways, hints, groups):
     """With two groups all microbatches are in flight. The bits are those of the same layers without repetition; those are
     compiled from a graph that was formed with --recompute-layers, since without it a step without a pipeline forms fewer
     layers."""
     folder, found = imported(DEEP), {}
     flags = ("--stages=2", "--schedule=gpipe") if groups == 2 else ()
     (tmp_path / "graph").mkdir()
-    compiled(folder, tmp_path / "graph/step.mlir", 2, GPT, AGAIN, *flags, "--emit=graph", groups=groups)
+    compiled(folder, tmp_path / "graph/step.mlir", ways, hints, AGAIN, *flags, "--emit=graph", cluster="local:8")
     for again, step in ((False, tmp_path / "graph"), (True, folder)):
-        artifact = compiled(step, tmp_path / f"{again}.swx", 2, GPT, *flags, *(AGAIN,) * again, groups=groups)
+        artifact = compiled(step, tmp_path / f"{again}.swx", ways, hints, *flags, *(AGAIN,) * again, cluster="local:8")
         found[again] = [rank["memory"]["arena"] for rank in ranks(artifact)], results(artifact, folder)
     (kept, plain), (arenas, repeated) = found[False], found[True]
     assert all(again < 0.9 * whole for again, whole in zip(arenas, kept))
