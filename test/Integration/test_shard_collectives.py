@@ -52,6 +52,33 @@ def test_gathers_give_the_bits_of_messages(tmp_path, imported, model, ways, hint
     assert all(live == printed for live, printed in found)
 
 
+GRID = "*/qkv=1:3;0,*/o=0;1,*/fc=1;0,*/proj=0;1"
+GRIDS = [
+    ("gpt.py:gpt", "2x2", GRID, ()), ("gpt.py:gpt_deep", "2x2", GRID, ("--stages=2", "--recompute-layers")),
+    ("gpt.py:gpt", "2x2", GRID, ("--data-parallel=2",)),
+    *thorough([
+        ("gpt.py:gpt_deep", "2x2", GRID, ("--stages=2", "--schedule=zb-h1")), ("gpt.py:gpt", "2x2", GRID, ("--sequence-parallel=false",)),
+        ("gpt.py:gpt_deep", "2x2", GRID, ("--stages=4", "--schedule=interleaved")), ("gpt.py:gpt", "4x2", GRID, ()),
+        ("llama.py:llama", "2x2", "*/q=1;0,*/k=1;0,*/v=1;0,*/o=0;1,*/gate=1;0,*/up=1;0,*/down=0;1", ()),
+    ]),
+]
+
+
+@pytest.mark.parametrize("model, grid, hints, flags", GRIDS, ids=lambda it: str(it).split(":")[-1] if it else "")
+def test_gathers_of_rows_and_columns_give_the_bits_of_messages(tmp_path, imported, model, grid, hints, flags):  # noqa: F811
+    """Each device of a grid is in two groups."""
+    folder = imported(model)
+    plain = compiled(folder, tmp_path / "plain.swx", grid, hints, *flags, cluster="local:8")
+    artifact = compiled(folder, tmp_path / "step.swx", grid, hints, "--shard-collectives", *flags, cluster="local:8")
+    rows, columns = map(int, grid.split("x"))
+    groups = {tuple(bucket["rank"] for bucket in it["buckets"]) for it in gathers(artifact)}
+    assert {tuple(range(columns)), tuple(range(0, rows * columns, columns))} <= groups and not gathers(plain)
+    agrees_with_jax(artifact, folder)
+    expected, found = results(plain, folder), results(artifact, folder)
+    assert all((found[name] == expected[name]).all() for name in expected)
+    assert sent(artifact, folder) == sent(plain, folder)
+
+
 def test_shards_in_different_orders_send_messages(tmp_path, imported):  # noqa: F811
     """A schedule of a pipeline, in which one shard is ahead of the other."""
     folder = imported("gpt.py:gpt")
@@ -61,13 +88,14 @@ def test_shards_in_different_orders_send_messages(tmp_path, imported):  # noqa: 
 
 
 @MPI
-@pytest.mark.parametrize("model, ways, hints, flags, groups", (
-    ("gpt.py:gpt", 2, GPT, (), 1), ("gpt.py:gpt", 4, GPT, (), 1), ("llama.py:llama", 2, LLAMA, (), 1),
-    ("gpt.py:gpt_deep", 2, GPT, ("--stages=2",), 2), ("gpt.py:gpt", 2, GPT, ("--data-parallel=2",), 2)))
-def test_gathers_in_processes(tmp_path, imported, model, ways, hints, flags, groups):  # noqa: F811
+@pytest.mark.parametrize("model, ways, hints, flags, ranks", (
+    ("gpt.py:gpt", 2, GPT, (), 2), ("gpt.py:gpt", 4, GPT, (), 4), ("llama.py:llama", 2, LLAMA, (), 2),
+    ("gpt.py:gpt_deep", 2, GPT, ("--stages=2",), 4), ("gpt.py:gpt", 2, GPT, ("--data-parallel=2",), 4),
+    ("gpt.py:gpt", "2x2", GRID, (), 4), ("gpt.py:gpt_deep", "2x2", GRID, ("--stages=2",), 8)))
+def test_gathers_in_processes(tmp_path, imported, model, ways, hints, flags, ranks):  # noqa: F811
     folder, file = imported(model), tmp_path / "mpi.safetensors"
-    artifact = compiled(folder, tmp_path / "step.swx", ways, hints, "--shard-collectives", *flags, groups=groups)
-    launch = "mpirun", "--allow-run-as-root", "--oversubscribe", "-n", ways * groups
+    artifact = compiled(folder, tmp_path / "step.swx", ways, hints, "--shard-collectives", *flags, cluster=f"local:{ranks}")
+    launch = "mpirun", "--allow-run-as-root", "--oversubscribe", "-n", ranks
     call(*launch, BUILD / "bin/pp-run", artifact, f"--inputs={folder / 'jax.inputs.safetensors'}", f"--outputs={file}", "--steps=3")
     assert not golden.disagreements(load_file(folder / "jax.golden.safetensors"), load_file(file))
     assert sent(artifact, folder, *launch) == sent(artifact, folder)
@@ -75,7 +103,7 @@ def test_gathers_in_processes(tmp_path, imported, model, ways, hints, flags, gro
 
 @NEEDED
 @pytest.mark.parametrize("model, ways, hints, flags", (
-    ("gpt.py:gpt", 2, GPT, ()), ("gpt.py:gpt", 2, GPT, ("--stages=2",)), ("llama.py:llama", 2, LLAMA, ()),
+    ("gpt.py:gpt", 2, GPT, ()), ("gpt.py:gpt", 2, GPT, ("--stages=2",)), ("llama.py:llama", 2, LLAMA, ()), ("gpt.py:gpt", "2x2", GRID, ()),
     *thorough([("gpt.py:gpt", 2, GPT, ("--data-parallel=2",)), ("llama.py:llama", 4, LLAMA, ())])))
 def test_gathers_on_devices(tmp_path, imported, model, ways, hints, flags):  # noqa: F811
     """Ranks run in processes, and in one process with a device for each rank, in another order of streams."""

@@ -19,13 +19,14 @@
 // verify-rank-programs rejects.
 //
 // Ranks must begin their gathers in one order. So gathers are formed only if
-// the ranks of a group run the same actions in the same order, two groups have
-// the same ranks or none in common, and all ranks make the gathers of one
-// action in the same order.
+// the ranks of groups that have ranks in common, such as the rows and columns
+// of a grid, run the same actions in the same order, and if all gathers of one
+// action have an order that suits every rank.
 //
 //===----------------------------------------------------------------------===//
 
 #include "RankPlan.h"
+#include <set>
 
 namespace stagewright::torank {
 
@@ -52,6 +53,12 @@ private:
     }
   };
   using Parts = std::vector<Part>;
+  /// The gathers that begin in an action: each with the parts with which ranks
+  /// begin it, and the number of each by rank and part.
+  struct Begun {
+    std::vector<std::vector<std::pair<int64_t, Part>>> gathers;
+    std::map<int64_t, std::map<Part, size_t>> ofRank;
+  };
   using Sent = std::map<int64_t, std::map<int64_t, Parts>>;
 
   void find();
@@ -69,22 +76,21 @@ private:
   /// By number of a stage: its level, which is its position among the stages of
   /// its rank on one route.
   std::vector<int64_t> levelOf;
-  std::map<Ranks, bool> alike;
-  std::vector<bool> isInGroup;     ///< By rank.
+  /// By rank: the ranks of all groups that are linked to it by common ranks.
+  std::vector<Ranks> teamOf;
+  std::set<Ranks> unlike;          ///< Teams whose ranks do not run alike.
   std::map<Key, unsigned> numbers; ///< Of keys, in the order of values.
   /// By number of the key and ranks, then rank: the parts of joins.
   std::map<std::pair<unsigned, Ranks>, std::map<int64_t, Parts>> joined;
   /// By number of the key, then sender and receiver: the parts of scatters.
   std::map<unsigned, Sent> scattered;
-  /// By ranks, kind, copy and level of an action: for each gather that begins
-  /// there, the parts with which the ranks begin it.
-  std::map<std::tuple<Ranks, ActionKind, int64_t, int64_t>, std::vector<Parts>>
-      begun;
+  /// By kind, copy and level of an action.
+  std::map<std::tuple<ActionKind, int64_t, int64_t>, Begun> begun;
 };
 
 } // namespace
 
-Gatherer::Gatherer(Plan &plan) : plan(plan), isInGroup(plan.numRanks()) {
+Gatherer::Gatherer(Plan &plan) : plan(plan), teamOf(plan.numRanks()) {
   std::map<std::pair<int64_t, int64_t>, int64_t> count;
   for (auto [number, rank] : llvm::enumerate(plan.rankOfStage))
     levelOf.push_back(count[{rank, int64_t(number) / plan.numStages}]++);
@@ -137,12 +143,18 @@ void Gatherer::find() {
         llvm::sort(parts);
 }
 
-/// Whether `ranks` run the same actions in the same order, and share none with
-/// another group.
+/// Whether `ranks`, and those of groups that have ranks in common with them,
+/// run the same actions in the same order. If so they are one team from then
+/// on.
 bool Gatherer::runAlike(const Ranks &ranks) {
-  auto [entry, isNew] = alike.try_emplace(ranks, false);
-  if (!isNew)
-    return entry->second;
+  std::set<int64_t> all(ranks.begin(), ranks.end());
+  for (int64_t rank : ranks)
+    all.insert(teamOf[rank].begin(), teamOf[rank].end());
+  Ranks team(all.begin(), all.end());
+  if (team == teamOf[ranks.front()])
+    return true;
+  if (unlike.contains(team))
+    return false;
   auto orderOf = [&](int64_t rank) {
     Order order = orderOfCopies(plan, rank);
     for (Action &action : order)
@@ -150,26 +162,50 @@ bool Gatherer::runAlike(const Ranks &ranks) {
                      levelOf[action.stage];
     return order;
   };
-  Order first = orderOf(ranks.front());
-  for (int64_t rank : ranks)
-    if (isInGroup[rank] || orderOf(rank) != first)
-      return false;
-  for (int64_t rank : ranks)
-    isInGroup[rank] = true;
-  return entry->second = true;
+  Order first = orderOf(team.front());
+  if (llvm::any_of(team,
+                   [&](int64_t rank) { return orderOf(rank) != first; })) {
+    unlike.insert(team);
+    return false;
+  }
+  for (int64_t rank : team)
+    teamOf[rank] = team;
+  return true;
 }
 
-/// Whether all `ranks`, which begin a gather with the parts `begins`, begin it
-/// before and after the same other gathers of the action. If so, records it.
+/// Whether all ranks can begin, in one order with the other gathers of the
+/// action, a gather that `ranks` begin with the parts `begins`. If so, records
+/// it.
 bool Gatherer::keepsOrder(const Key &key, const Ranks &ranks,
                           const Parts &begins) {
   auto [kind, copy, level, reader, type] = key;
-  std::vector<Parts> &others = begun[{ranks, kind, copy, level}];
-  for (const Parts &other : others)
-    for (size_t i = 0; i < begins.size(); ++i)
-      if ((begins[i] < other[i]) != (begins[0] < other[0]))
+  auto &[gathers, ofRank] = begun[{kind, copy, level}];
+  size_t own = gathers.size();
+  auto &added = gathers.emplace_back();
+  for (auto [rank, part] : llvm::zip_equal(ranks, begins)) {
+    added.push_back({rank, part});
+    ofRank[rank][part] = own;
+  }
+  // Follows what begins after it, on any rank.
+  std::set<size_t> seen;
+  std::vector<size_t> open = {own};
+  while (!open.empty()) {
+    size_t gather = open.back();
+    open.pop_back();
+    for (const auto &[rank, part] : gathers[gather]) {
+      auto next = ofRank[rank].upper_bound(part);
+      if (next == ofRank[rank].end())
+        continue;
+      if (next->second == own) {
+        for (const auto &[rank, part] : gathers[own])
+          ofRank[rank].erase(part);
+        gathers.pop_back();
         return false;
-  others.push_back(begins);
+      }
+      if (seen.insert(next->second).second)
+        open.push_back(next->second);
+    }
+  }
   return true;
 }
 
