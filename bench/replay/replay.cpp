@@ -7,11 +7,11 @@
 //
 // Notes every contraction and convolution that one step of an artifact asks of
 // the runtime, with its descriptor and addresses, in order. Then whole steps
-// take turns with exactly these calls, on the same addresses, in the same
-// process, and the times of both are printed as JSON. To note the calls, it
-// replaces for one step the table through which generated code calls the
-// runtime, whose address the artifact exports. The next step overwrites what
-// the calls wrote; its loss must equal that of the first step.
+// take turns with exactly these calls, on the same addresses except those on
+// the stack, in the same process, and the times of both are printed as JSON. To
+// note the calls, it replaces for one step the table through which generated
+// code calls the runtime, whose address the artifact exports. The next step
+// overwrites what the calls wrote; its loss must equal that of the first step.
 //
 //===----------------------------------------------------------------------===//
 
@@ -154,7 +154,8 @@ double replay() {
   return seconds() - start;
 }
 
-/// What calls of one row of the table have in common.
+/// The shape of a call. Calls of equal shapes are timed together, as one entry
+/// of "shapes" in the output.
 json shapeOf(const sw_gemm_desc &d) {
   auto letter = [](int64_t row, int64_t column) {
     return column == 1 ? "n" : row == 1 ? "t" : "s";
@@ -181,8 +182,8 @@ double flops(const json &shape) {
          shape.at("k").get<double>() * shape.at("batch").get<double>();
 }
 
-/// Every shape with its calls, flops, and the least seconds that its calls
-/// took in one replay.
+/// Every shape with the number of its calls, their flops, and the least seconds
+/// that they took in one replay.
 json timeShapes(int64_t replays) {
   std::map<json, size_t> numbers;
   std::vector<size_t> numberOf;

@@ -14,7 +14,7 @@ namespace stagewright::bodies {
 
 /// If one branch yields a tensor from outside and the other one the same tensor
 /// with some elements changed, as an update with one index does, makes both use
-/// one buffer: the tensor's own if nothing else needs it, else a copy made
+/// one buffer: the tensor's own if it may be overwritten, else a copy made
 /// before the branches.
 void updateBranchesInPlace(mlir::func::FuncOp body);
 

@@ -13,8 +13,8 @@
 namespace stagewright::bodies {
 namespace {
 
-/// Rows begin at multiples of this many bytes, as in a buffer of their own:
-/// wide loads and libraries need it.
+/// Rows of a box must begin at multiples of this many bytes: wide loads and
+/// libraries need it.
 constexpr int64_t kRowAlignment = 16;
 
 bool isStaticBox(memref::SubViewOp box) {

@@ -14,8 +14,9 @@ namespace stagewright::bodies {
 
 /// Fails if an operation of body `function` reads a value after another
 /// operation has overwritten its buffer; the error names the reader, the value
-/// and the writer. Every operation must write in place, as after
-/// bufferization::insertTensorCopies().
+/// and the writer. Fails too if a loop leaves a carried value in a buffer other
+/// than the one that the next iteration reads. Every operation must write in
+/// place, as after bufferization::insertTensorCopies().
 mlir::LogicalResult verifyBuffers(mlir::func::FuncOp function);
 
 } // namespace stagewright::bodies

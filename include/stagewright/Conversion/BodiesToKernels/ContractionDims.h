@@ -24,7 +24,7 @@ struct ContractionDims {
   llvm::SmallVector<unsigned> n;     ///< index B and C
   llvm::SmallVector<unsigned> k;     ///< index A and B
   llvm::SmallVector<unsigned> batch; ///< index all three
-  bool complete = true;              ///< no dimension indexes one operand alone
+  bool complete = true;              ///< each dimension indexes two or more
 
   /// From the indexing maps of A, B and C, all projected permutations.
   static ContractionDims get(llvm::ArrayRef<mlir::AffineMap> maps) {

@@ -29,7 +29,7 @@ class KernelOutliner {
 public:
   explicit KernelOutliner(mlir::ModuleOp module) : symbols(module) {}
 
-  /// The bodies of nodes. To be called before the first kernel is added.
+  /// The bodies of nodes.
   llvm::SmallVector<mlir::func::FuncOp> bodies() const;
 
   struct Request {
@@ -40,7 +40,8 @@ public:
     mlir::ValueRange more;
     /// Writes the operations into the kernel.
     llvm::function_ref<void(mlir::OpBuilder &, mlir::IRMapping &)> write;
-    /// Called with the kernel and the operands of its call, unless null.
+    /// Called with the kernel and the operands of its call, before views among
+    /// them are rebased, unless null.
     llvm::function_ref<void(mlir::func::FuncOp, llvm::ArrayRef<mlir::Value>)>
         describe;
     /// Whether numbers that are computed from memory outside of the kernel are

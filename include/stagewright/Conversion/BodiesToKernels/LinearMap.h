@@ -21,7 +21,7 @@
 namespace stagewright::bodies {
 
 /// The coefficient of every dimension (inner) in every result (outer); none if
-/// a result is not linear or has a constant term.
+/// a result is not linear or has a constant term, or if the map has symbols.
 inline std::optional<llvm::SmallVector<llvm::SmallVector<int64_t>>>
 coefficientsOf(mlir::AffineMap map) {
   llvm::SmallVector<llvm::SmallVector<int64_t>> results;

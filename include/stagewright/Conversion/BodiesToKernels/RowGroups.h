@@ -40,7 +40,7 @@ struct RowGroup {
   llvm::SmallVector<int64_t> extents;   ///< iterations of each row loop
 
   int64_t numRows() const;
-  /// Bytes, for one row, of all values that the members make or read.
+  /// Bytes, for one row, of all inputs and results of the members.
   int64_t bytesPerRow() const;
   /// Bytes, for one row, of the largest value that all row loops index.
   int64_t largestPerRow() const;
@@ -58,16 +58,16 @@ struct RowGroup {
   /// rows.
   void keepAgreedRows();
   /// Calls keepAgreedRows(). Then drops row loops that some member cannot have,
-  /// and in a group without a contraction also those over which only some of
-  /// the summing members sum. Drops all row loops if two of them are one loop
-  /// of a member, if a group with a contraction sums over more than one, or if
-  /// a summing member has none left to sum over.
+  /// and in a group without a contraction also those over which not all summing
+  /// members sum. Drops all row loops if two of them are one loop of a member,
+  /// if a group with a contraction sums over more than one, or if a summing
+  /// member has none left to sum over.
   void keepCommonRows();
   /// The group without the row loops along which its largest values are
   /// contiguous: every block has the whole of such a dimension.
   RowGroup withoutContiguous() const;
   /// Sorts the row loops like the dimensions of the largest value that all of
-  /// them index; loops that are summed over come last.
+  /// them index; in a nested group the one that is summed over comes last.
   void sortRows();
 };
 

@@ -53,19 +53,21 @@ bool isSamePart(mlir::tensor::ExtractSliceOp read,
 /// destination of an insertion, the initial value of a loop); else null.
 mlir::OpOperand *findDestination(mlir::OpResult result);
 
-/// If `value` is a copy of `source` with its dimensions permuted or broadcast,
-/// the map from indices of `value` to indices of `source`; else a null map.
+/// If `value` only has elements of `source`, for example transposed or
+/// broadcast, the map from indices of `value` to indices of `source`; else a
+/// null map.
 mlir::AffineMap matchCopy(mlir::Value value, mlir::Value &source);
 
-/// The two multiplied operands of a generic whose body is `out + a * b`, where
-/// every value may be extended and the sum truncated; or nothing.
+/// The two multiplied operands of a generic with a reduction loop whose body is
+/// `out + a * b`, where every value may be extended and the sum truncated; or
+/// nothing.
 std::optional<std::pair<mlir::OpOperand *, mlir::OpOperand *>>
 matchSumOfProducts(mlir::linalg::GenericOp op);
 
 /// Whether `op` is a `linalg.generic` that is a convolution in float32 or
-/// float64, with a static shape: a sum of products in which two loops index one
-/// dimension of an operand together, and others are rows, columns and terms of
-/// a contraction.
+/// float64, with a static shape: a sum of products with rows, columns and terms
+/// like a contraction, in which two loops index one dimension of an operand
+/// together.
 bool isConvolution(mlir::Operation *op);
 
 /// Converts the named operations on tensors below `root` that are `wanted` to

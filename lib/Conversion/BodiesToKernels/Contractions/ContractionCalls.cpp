@@ -100,7 +100,7 @@ private:
     for (auto [loop, extent] : llvm::zip_equal(inside, box.extents))
       loop.extent = extent;
     Nest nest = Nest::get(ContractionDims::get(op.getMaps()), inside);
-    // The first part of the sum overwrites, the others add.
+    // If `op` overwrites C, the first part of the sum does, and the others add.
     int32_t beta = !op.overwrites();
     bool matrix =
         !op.isConvolution() || (nest.m.size() <= 1 && nest.k.size() <= 1);

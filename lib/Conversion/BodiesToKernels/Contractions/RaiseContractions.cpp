@@ -177,8 +177,8 @@ struct BodyRaiseContractionsPass
     return false;
   }
 
-  /// If the only use of the result is a transposed copy, writes it in that
-  /// order.
+  /// If the result starts from zero and its only use is a transposed copy,
+  /// writes it in that order.
   bool foldResult(linalg::ContractOp &op, IRRewriter &rewriter) {
     Value result = op.getResult(0);
     if (!result.hasOneUse() || !isZero(op.getOutputs()[0]))

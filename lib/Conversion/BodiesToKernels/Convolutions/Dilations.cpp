@@ -272,7 +272,7 @@ private:
     for (auto [dim, list, index] : llvm::zip_equal(dims, phases, at)) {
       const Phase &phase = list[index];
       if (phase.taps == 0 || phase.extent <= 0)
-        return result; // all products are zero
+        return result; // no elements, or all products are zero
       imageAt[dim.image] = low[dim.image] + phase.start;
       imageSize[dim.image] = phase.reach();
       weightAt[dim.weight] = phase.tap;

@@ -19,7 +19,7 @@
 //            u = step*i + cv*t - (cv*(T-1) - low)
 //
 // The first two have the same form: of the two tensors other than the image,
-// the one of smaller extent is the filter.
+// the one of smaller extent is the filter, unless it is dilated.
 //
 //===----------------------------------------------------------------------===//
 

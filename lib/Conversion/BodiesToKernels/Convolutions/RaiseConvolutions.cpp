@@ -111,7 +111,8 @@ struct BodyRaiseConvolutionsPass
     }
   }
 
-  /// Replaces convolution `op` by a rank.contract, unless it becomes a kernel.
+  /// Replaces convolution `op` by a rank.contract, unless it becomes a kernel
+  /// or is simplified later.
   Value createContract(linalg::GenericOp op, IRRewriter &rewriter) {
     if (library || isTrivial(op))
       return op->getResult(0);

@@ -112,7 +112,8 @@ struct BodyFuseElementwisePass
     return bytes <= pipeline::bytesOf(type);
   }
 
-  /// Folds a reshape only if it is between two elementwise operations.
+  /// Folds a reshape only if it is between two generics, of which the first has
+  /// no reduction loops.
   static bool shouldFoldReshape(OpOperand *use) {
     Operation *producer = use->get().getDefiningOp();
     Operation *consumer = use->getOwner();
@@ -125,8 +126,7 @@ struct BodyFuseElementwisePass
       return before && before.getNumReductionLoops() == 0 &&
              isa<linalg::GenericOp>(consumer);
     }
-    // generic -> expand: worthwhile if an elementwise operation reads the
-    // expanded value.
+    // generic -> expand: worthwhile if a generic reads the expanded value.
     if (auto expand = dyn_cast<tensor::ExpandShapeOp>(consumer)) {
       auto before = dyn_cast<linalg::GenericOp>(producer);
       return before && before.getNumReductionLoops() == 0 &&

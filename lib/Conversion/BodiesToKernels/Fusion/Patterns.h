@@ -23,7 +23,7 @@ void populateSimplifyUnits(mlir::RewritePatternSet &patterns);
 
 /// A pattern for arrays that are read at computed indices: computes each
 /// element where it is read instead of the whole array, if no more elements are
-/// read than the array has.
+/// read than the array has, or if it has rank 0.
 void populateReadElements(mlir::RewritePatternSet &patterns);
 
 /// A pattern for arrays of which a body reads only slices, at most half of

@@ -69,7 +69,8 @@ struct BodySumSlicesPass : impl::BodySumSlicesBase<BodySumSlicesPass> {
   /// By sum made here: the slices outside of which it is zero.
   DenseMap<Value, SmallVector<Padded>> filled;
 
-  /// Creates a tensor equal to `padded`, which can be updated in slices.
+  /// A tensor equal to `value` that can be updated in slices: `value` itself,
+  /// or an insertion in place of a `tensor.pad`.
   Value start(Value value, const Padded &padded, OpBuilder &builder) {
     if (padded.background)
       return value;

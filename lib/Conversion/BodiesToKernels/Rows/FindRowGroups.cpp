@@ -5,9 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Every candidate starts as a group of its own, with all its loops as rows. In
-// program order, each is then joined with the groups whose results it reads, or
-// which read the same values. Joining keeps the rows common to both.
+// Every candidate starts as a group of its own, with all its loops as row
+// loops. In program order, each is then joined with the groups whose results it
+// reads, or which read the same values. Joining keeps the row loops common to
+// both.
 //
 //===----------------------------------------------------------------------===//
 
@@ -139,7 +140,7 @@ private:
       link(gather.getTensor(), loopsOf(gather, op));
   }
 
-  /// Joins the groups of `reader` and `other` if they have rows in common.
+  /// Joins the groups of `reader` and `other` if they have row loops in common.
   void join(unsigned reader, unsigned other, const Link &link) {
     unsigned to = groupOf[other], from = groupOf[reader];
     if (to == from ||
@@ -154,7 +155,7 @@ private:
     size_t readerIndex = memberOf(groups[from], ops[reader]);
     size_t otherIndex = memberOf(groups[to], ops[other]);
 
-    // Pairs of rows, one of each group, that index the same dimension.
+    // Pairs of row loops, one of each group, that index the same dimension.
     SmallVector<std::pair<unsigned, unsigned>> pairs;
     for (auto [i, loop] : llvm::enumerate(groups[to].members[otherIndex].loops))
       for (auto [a, b] : llvm::zip_equal(link.member, link.reader))

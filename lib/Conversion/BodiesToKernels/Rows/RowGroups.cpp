@@ -43,8 +43,8 @@ bool RowMember::sumsOver(size_t row) const {
                      utils::IteratorType::reduction;
 }
 
-/// Whether loop `loop` of `op` can be a row: it alone indexes one dimension of
-/// every result, or, if `summed`, it indexes no result.
+/// Whether loop `loop` of `op` can be a row loop: it alone indexes one
+/// dimension of every result, or, if `summed`, it indexes no result.
 static bool canBeRow(linalg::LinalgOp op, unsigned loop, bool summed) {
   bool parallel =
       op.getIteratorTypesArray()[loop] == utils::IteratorType::parallel;
@@ -95,8 +95,8 @@ bool RowGroup::isNested() const {
          llvm::any_of(members, [](const RowMember &m) { return m.sums; });
 }
 
-/// Calls `visit` once for every value that the members make or read, with its
-/// bytes per row and whether all rows index it.
+/// Calls `visit` once for every input and result of the members, with its bytes
+/// per row and whether all row loops index it.
 static void
 forEachValue(const RowGroup &group,
              llvm::function_ref<void(int64_t bytes, bool hasAll)> visit) {
@@ -189,21 +189,21 @@ void RowGroup::keepCommonRows() {
     llvm::SmallDenseSet<unsigned> distinct(member.loops.begin(),
                                            member.loops.end());
     if (distinct.size() != member.loops.size())
-      extents.clear(); // one loop cannot be two rows
+      extents.clear(); // one loop cannot be two row loops
   }
   auto isSummed = [&](size_t row) {
     return llvm::any_of(
         members, [&](const RowMember &member) { return member.sumsOver(row); });
   };
   if (hasContraction()) {
-    // At most one row is summed, by some of the members.
+    // At most one row loop is summed over, by some of the members.
     size_t summed = 0;
     for (size_t i = 0; i < extents.size(); ++i)
       summed += isSummed(i);
     if (summed > 1)
       extents.clear();
   } else {
-    // Keep the rows over which all members that sum do so.
+    // Keep the row loops over which all summing members sum.
     for (size_t i = extents.size(); i-- > 0;)
       if (llvm::any_of(members, [&](const RowMember &member) {
             return member.sums && !member.sumsOver(i);
@@ -245,7 +245,8 @@ RowGroup RowGroup::withoutContiguous() const {
 }
 
 void RowGroup::sortRows() {
-  // For each row: its dimension in the largest value that all rows index.
+  // For each row loop: its dimension in the largest value that all row loops
+  // index.
   SmallVector<int64_t> places(extents.size(), 0);
   int64_t most = 0;
   for (const RowMember &member : members) {
