@@ -161,9 +161,10 @@ static std::optional<ActionKey> findAction(const Plan &plan,
   return std::nullopt;
 }
 
-/// Assigns every node to its action: forwards by increasing layer, others by
-/// decreasing layer. This order respects the edges of the graph (graph_c3,
-/// graph_c4); nodes of one layer keep the order of the graph.
+/// Assigns every node to its action: forwards and recomputed forwards by
+/// increasing layer, others by decreasing layer. This order respects the edges
+/// of the graph (graph_c3, graph_c4); nodes of one layer keep the order of the
+/// graph.
 static LogicalResult assignNodes(Plan &plan) {
   for (auto node : plan.graph.getBody().front().getOps<pipeline::NodeOp>()) {
     if (!node.getCallee())

@@ -25,7 +25,8 @@
 // runs the same actions for all its microbatches.
 //
 // A value has one home, which the body of its node writes: the slot of an
-// output, else of a stash (if a later action of the rank uses the value; each
+// output (unless it keeps only the last microbatch and a later action uses the
+// value), else of a stash (if a later action of the rank uses the value; each
 // stage that uses it has a stash of its own), else of a channel (if only other
 // ranks use it), else the workspace. Every other place of the value gets a
 // copy. A sent slot belongs to the receiver, so a value that its own action
@@ -64,7 +65,7 @@ struct ActionKey {
 /// One node in its action.
 struct NodePlan {
   pipeline::NodeOp node;
-  /// Results that the body writes to a slot, in order.
+  /// Results that the body writes to their homes, in order.
   mlir::SmallVector<unsigned> written;
   /// Results that the body adds to an accumulator: (result of the node, result
   /// of the step).

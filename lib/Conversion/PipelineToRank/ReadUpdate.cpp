@@ -296,7 +296,8 @@ private:
     return success();
   }
 
-  /// Adds `value` to a pack of its owner; a tensor gets a pack of its own.
+  /// Adds `value` to a pack of its owner; unless it has one element, it gets a
+  /// pack of its own.
   LogicalResult send(Operation &op, Value value) {
     auto type = dyn_cast<RankedTensorType>(value.getType());
     if (!type || !type.hasStaticShape())

@@ -8,10 +8,10 @@
 // The route of a microbatch states, for every stage, the rank that runs the
 // stage and whether its forward runs again before its backward. Microbatches of
 // one route share a copy of the nodes. Copies share parameters. Each copy
-// yields its own part of every gradient and loss; the rank that owns the result
-// (Placer::chooseOwner()) adds the parts once per step, as for a parameter that
-// several stages use. Results that are joined over microbatches stay where they
-// are made.
+// yields its own part of every gradient and loss; an all-reduce (Buckets.cpp)
+// or the rank that owns the result (Placer::chooseOwner()) adds the parts once
+// per step, as for a parameter that several stages use. Results that are joined
+// over microbatches stay where they are made.
 //
 //===----------------------------------------------------------------------===//
 

@@ -59,8 +59,8 @@ private:
 };
 } // namespace
 
-/// Sets the offset of every value of an action with `nodes`; returns the bytes
-/// used.
+/// Sets the offset of every value of an action of `nodes` nodes; returns the
+/// bytes used.
 static int64_t pack(MutableArrayRef<Life> lives, size_t nodes) {
   llvm::stable_sort(
       lives, [](const Life &a, const Life &b) { return a.bytes > b.bytes; });

@@ -90,7 +90,8 @@ struct DeviceArrangeOperandsPass
       SmallVector<unsigned> rows = behindBatch(dimsIn(maps[2], dims.m)),
                             sum = dimsIn(maps[0], dims.k);
       SmallVector<unsigned> columns = behindBatch(dimsIn(maps[2], dims.n));
-      // For other types, possibly only one operand has the wrong layout.
+      // Both operands of 8-bit floats are arranged, others only if they do not
+      // fit.
       std::array<bool, 3> fits = {};
       if (!isOfBytes(op))
         fits = areMatrices(op);

@@ -37,7 +37,7 @@ mlir::linalg::GenericOp findEpilogue(mlir::linalg::ContractOp product);
 mlir::Value productOf(mlir::linalg::GenericOp epilogue);
 
 /// On buffers: includes epilogues in their products. `outline` creates, behind
-/// an operation, a call of a kernel that does the same.
+/// an operation, a `rank.otherwise` of a kernel that does the same.
 void includeEpilogues(mlir::Block &body,
                       llvm::function_ref<void(mlir::Operation *)> outline);
 

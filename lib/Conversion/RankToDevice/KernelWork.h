@@ -32,8 +32,9 @@ struct KernelWork {
 };
 
 /// Counts the work of the outlined `kernel`, before it is lowered to loops.
-/// Takes time linear in the number of operations, and for each load and store
-/// in the number of operations that compute its indices.
+/// Takes time linear, for each read, in the number of views written so far, and
+/// for each load and store in the number of operations that compute its
+/// indices.
 KernelWork workOfKernel(mlir::func::FuncOp kernel);
 
 } // namespace stagewright::device

@@ -30,9 +30,9 @@ bool needs(mlir::Operation *op, mlir::Operation *maker);
 mlir::linalg::GenericOp mergeGenerics(mlir::linalg::GenericOp a,
                                       mlir::linalg::GenericOp b);
 
-/// Merges sums in `singles` that have the same loops and share an operand, if
-/// neither depends on the other, and updates the list. Afterwards operations of
-/// the block may be before what they read.
+/// Merges sums over rows in `singles` that have the same loops and share an
+/// operand, if neither depends on the other, and updates the list. Afterwards
+/// operations of the block may be before what they read.
 void mergeSums(llvm::SetVector<mlir::Operation *> &singles);
 
 /// Adds a sum over the rows of `group` to `members`, the operations of `group`

@@ -35,12 +35,12 @@ struct RowLoops {
   llvm::SmallVector<unsigned> rows;
   /// The other loops, except parallel ones of extent 1.
   llvm::SmallVector<unsigned> inner;
-  bool reduces = false;  ///< all inner loops are reductions
+  bool reduces = false;  ///< all inner loops, at least one, are reductions
   bool sumsRows = false; ///< all row loops are reductions, no inner loop is
 
   /// The loops of a member whose row loops are `rows`. Fails if some loops are
-  /// reductions but neither `reduces` nor `sumsRows` holds, or if a reduction
-  /// has no Combiner.
+  /// reductions but not exactly one of `reduces` and `sumsRows` holds, if
+  /// `sumsRows` holds without inner loops, or if a reduction has no Combiner.
   static mlir::FailureOr<RowLoops> get(mlir::linalg::LinalgOp op,
                                        llvm::ArrayRef<unsigned> rows);
   /// The same by attribute kRows. Fails for operations without it.
@@ -54,9 +54,9 @@ struct RowLoops {
   /// How the operand with this map is used.
   Access accessOf(mlir::AffineMap map) const;
 
-  /// For each dimension of an operand: the number of its row loop (from 0), or
-  /// -2 minus the number of its inner loop, or -1 if its index is 0. Equal
-  /// lists mean equal elements.
+  /// For each dimension of an operand whose access is not Other: the number of
+  /// its row loop (from 0), or -2 minus the number of its inner loop, or -1 if
+  /// its index is 0. Equal lists mean equal elements.
   llvm::SmallVector<int> placesOf(mlir::AffineMap map) const;
 };
 

@@ -114,10 +114,11 @@ public:
 
   //===--- Sums -----------------------------------------------------------===//
   /// The initial values of `count` sums of `op` in its result `init`: what
-  /// `read` loads from there. If the buffer is an argument of the kernel that
-  /// `op` writes as a whole, the kernel gets one more argument, an `sw_sums`,
-  /// in which the buffer has the bits of its index in `sums`. If its bit
-  /// SW_SUMS_ZERO is set, the sums begin with zeros, and nothing is read.
+  /// `read` loads from there. If the buffer is an argument with float elements
+  /// that only `op` uses and that it writes as a whole, and a bit is left, the
+  /// kernel gets one more argument, an `sw_sums`, in which the buffer has the
+  /// bits of its index in `sums`. If its bit SW_SUMS_ZERO is set, the sums
+  /// begin with zeros, and nothing is read.
   llvm::SmallVector<mlir::Value>
   beginSums(mlir::linalg::LinalgOp op, mlir::OpOperand &init, unsigned count,
             llvm::function_ref<llvm::SmallVector<mlir::Value>()> read);
@@ -131,7 +132,7 @@ public:
   llvm::SmallVector<int64_t> sums;
   /// The number by which to divide what the kernel adds to parts of `argument`:
   /// a count, or 1. To be called after all calls of beginSums(); null if there
-  /// is no bit left.
+  /// is no bit left or `argument` is not a contiguous array of floats.
   mlir::Value divisorOf(mlir::BlockArgument argument);
   /// Arguments to which the kernel adds such quotients; their bits follow those
   /// of `sums`.

@@ -113,8 +113,8 @@ void passPointers(ModuleOp module) {
   });
 }
 
-/// Converts a cast from a buffer to its pointer, for loops that compute
-/// addresses themselves.
+/// Converts a cast from a buffer to its pointer, for code that computes
+/// addresses itself.
 struct BufferAsPointer : ConvertOpToLLVMPattern<UnrealizedConversionCastOp> {
   using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;
 

@@ -286,7 +286,7 @@ Replaced findReplaced(rank::StepOp step) {
   return replaced;
 }
 
-/// Numbers of distinct lists of starts: the buffers of a stage share one.
+/// Numbers of distinct lists of starts: the buffers of a frame share one.
 using StartsLists = llvm::MapVector<Attribute, int64_t>;
 
 rank::BufferAttr describe(rank::BufferOp buffer, Replaced &replaced,

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // `rank.artifact` is all that the runtime knows of rank programs. Generated
-// code refers to channels, buffers and nodes by number; code and artifact both
-// take the numbers from the functions below.
+// code refers to channels, collectives, buffers and nodes by number; code and
+// artifact both take the numbers from the functions below.
 //
 //===----------------------------------------------------------------------===//
 

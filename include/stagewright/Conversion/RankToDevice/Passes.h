@@ -41,10 +41,11 @@ namespace stagewright::device {
 constexpr llvm::StringLiteral kEpilogue = "device.epilogue";
 /// Attribute of an operation of a body: the number of its kernel in that body.
 constexpr llvm::StringLiteral kGroup = "device.group";
-/// Attribute of a loop: its iterations become kernels of their own.
+/// Attribute of a loop: the operations of each iteration become kernels and
+/// calls of their own.
 constexpr llvm::StringLiteral kUnroll = "device.unroll";
-/// Attribute of a member of a row group: for each row loop of the group, the
-/// loop of the member.
+/// Attribute of a member of a row group, or of a sum over its innermost loop:
+/// for each row loop, the loop of the operation.
 constexpr llvm::StringLiteral kRows = "device.rows";
 /// Attribute of a sum over rows: the number of partial sums that its kernel
 /// stores, in the buffers that are its last arguments.

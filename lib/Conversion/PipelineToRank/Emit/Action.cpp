@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // A receive is placed before the first node that reads, a claim before the node
-// that writes, a send after it, and a release after the last node that reads,
-// so that a transfer overlaps with all work that does not need it.
+// or the copy that writes, a send after it, and a release after the last node
+// that reads, so that a transfer overlaps with all work that does not need it.
 //
 //===----------------------------------------------------------------------===//
 

@@ -11,7 +11,8 @@
 
 namespace stagewright::torank {
 
-/// Creates, before `plan.graph`, a `rank.step` with the signature of the graph.
+/// Creates, before `plan.graph`, a `rank.step` with the signature of the graph
+/// and what @update and averages add to it.
 static rank::StepOp emitStep(const Plan &plan, OpBuilder &builder) {
   pipeline::GraphOp graph = plan.graph;
   auto step = rank::StepOp::create(
@@ -23,7 +24,8 @@ static rank::StepOp emitStep(const Plan &plan, OpBuilder &builder) {
   return step;
 }
 
-/// Creates the channels of values and of partial gradients.
+/// Creates the channels of values, of parts of sums and of the update, and the
+/// gathers.
 static void emitChannels(const Plan &plan, ModuleNames &names,
                          OpBuilder &builder) {
   Location loc = pipeline::GraphOp(plan.graph).getLoc();

@@ -24,7 +24,7 @@ struct ModuleNames {
   /// By number in the plan; null if a gather carries its messages.
   std::vector<mlir::FlatSymbolRefAttr> channels;
   std::vector<rank::GatherOp> gathers; ///< By number in the plan.
-  /// Channels of sent parts of gradients, by number of the accumulator.
+  /// Channels of sent parts of sums, by number of the accumulator.
   std::map<unsigned, mlir::FlatSymbolRefAttr> parts;
   std::vector<mlir::FlatSymbolRefAttr> averages; ///< By bucket.
   /// Sums of gradients, by bucket and rank.

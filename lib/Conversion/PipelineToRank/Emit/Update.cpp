@@ -193,7 +193,8 @@ void RankEmitter::emitUpdate(Value zero) {
   sendParameters(zero);
 }
 
-/// Sends updated parameters from their owners to all ranks that read them.
+/// Sends updated parameters from their owners to the other ranks that read
+/// them, and receives them there.
 void RankEmitter::sendParameters(Value zero) {
   auto emit = [&](bool sends) {
     forCopies(plan, [&](const UpdateArgument &it, int64_t from, int64_t to) {

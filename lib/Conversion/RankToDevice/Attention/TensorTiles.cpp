@@ -8,10 +8,11 @@
 // A block is 4 warps with 16 rows each. Tensor cores multiply 16 x 16 by 16 x 8
 // numbers (mma.m16n8k16): lane 4 y + x of a warp holds the scores of rows y and
 // y + 8 in columns 2 x and 2 x + 1 of every 8 columns. The left operand of a
-// product has the same layout, so weights stay in registers. Tiles of columns
-// have two buffers: asynchronous copies fill one while the other is multiplied
-// ("Warp Level Matrix Multiply-Accumulate Instructions" and "cp.async" in
-// NVIDIA's PTX ISA; T. Dao, "FlashAttention-2", 2023, section 3).
+// product has the same layout, so weights stay in registers. If alignment and
+// memory allow it, tiles of columns have two buffers: asynchronous copies fill
+// one while the other is multiplied ("Warp Level Matrix Multiply-Accumulate
+// Instructions" and "cp.async" in NVIDIA's PTX ISA; T. Dao, "FlashAttention-2",
+// 2023, section 3).
 //
 //===----------------------------------------------------------------------===//
 
@@ -60,7 +61,7 @@ private:
       : TileWriter(writer, attention, layout, kRows, c), buffers(buffers),
         lane(writer.modulo(writer.threadId(), kWarp)) {}
 
-  /// Whether asynchronous copies can load all operands that are looped over.
+  /// Whether asynchronous copies can load all operands of products.
   static bool isCopied(ThreadWriter &writer,
                        const pipeline::Attention &attention);
   /// Loads four 8 x 8 matrices; each group of 8 lanes provides the addresses of

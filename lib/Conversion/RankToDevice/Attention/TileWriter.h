@@ -211,8 +211,8 @@ makeThreadTiles(ThreadWriter &writer, const pipeline::Attention &attention,
 std::unique_ptr<TileWriter>
 makeTensorTiles(ThreadWriter &writer, const pipeline::Attention &attention,
                 const TileNeeds &needs);
-/// Max bytes of shared memory of a block that all devices since sm_80 support;
-/// section "Compute Capabilities" of the CUDA programming guide.
+/// Max bytes of shared memory that a block uses. All devices since sm_80 allow
+/// more: section "Compute Capabilities" of the CUDA programming guide.
 constexpr int64_t kMostShared = 96 << 10;
 
 } // namespace stagewright::device

@@ -30,8 +30,8 @@ struct Place {
   llvm::SmallVector<int64_t> strides;
 };
 
-/// The place of `buffer`; fails if a stride is dynamic. Emits the arithmetic
-/// for dynamic starts at `builder`.
+/// The place of `buffer`; fails if its shape or a stride is dynamic. Emits the
+/// arithmetic for dynamic starts at `builder`.
 mlir::FailureOr<Place> locate(mlir::OpBuilder &builder, mlir::Value buffer);
 
 /// The access of one operand, or of one `memref.load` in the body.
@@ -56,7 +56,7 @@ struct LoopSpace {
   /// The accesses of the loads in the body.
   llvm::DenseMap<mlir::Operation *, Access> loads;
   /// For each loop of the operation: the loop here that counts it, or -1 if its
-  /// extent is 1 or nothing reads its index.
+  /// extent is 1 or nothing but loads reads its index.
   llvm::SmallVector<int> counter;
 
   unsigned numLoops() const { return extents.size(); }
@@ -65,8 +65,8 @@ struct LoopSpace {
   /// Calls `callback` on every access, of operands and of loads.
   void forEachAccess(llvm::function_ref<void(Access &)> callback);
 
-  /// Fails unless extents are static, accesses are linear, and elements are
-  /// numbers of whole bytes (or i1).
+  /// Fails unless extents are static and not 0, accesses are linear, and
+  /// elements are i1, i8, index, or numbers of 16, 32 or 64 bits.
   static mlir::FailureOr<LoopSpace> get(mlir::OpBuilder &builder,
                                         mlir::linalg::LinalgOp op);
 

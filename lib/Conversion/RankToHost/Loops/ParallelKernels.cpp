@@ -25,8 +25,8 @@ namespace stagewright::host {
 
 namespace {
 
-/// Whether a pointer can hold a value of this type: a buffer with static
-/// layout, or a number of at most 64 bits.
+/// Whether a pointer can hold a value of this type: a buffer with static layout
+/// and no offset, or a number of at most 64 bits.
 bool fitsPointer(Type type) {
   if (auto buffer = dyn_cast<MemRefType>(type)) {
     SmallVector<int64_t> strides;

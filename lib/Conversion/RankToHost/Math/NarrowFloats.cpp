@@ -17,8 +17,8 @@ namespace stagewright::host {
 
 namespace {
 
-/// Rounds f64 to 16 bits by way of f32. Rounding to nearest twice is wrong if
-/// the first result is halfway between two 16-bit numbers. So the first
+/// Rounds f64 to 16 bits by way of f32. Rounding to nearest twice can be wrong
+/// if the first result is halfway between two 16-bit numbers. So the first
 /// rounding is to odd, with which the second is always right (Boldo and
 /// Melquiond, Emulation of FMA and correctly rounded sums: proved algorithms
 /// using rounding to odd, 2008).

@@ -14,9 +14,9 @@ namespace stagewright::host {
 
 namespace {
 
-/// Whether `op` only adds to an argument of the function whose body is `block`.
-/// Then it needs no new buffer, and the values that it reads can be freed after
-/// it.
+/// Whether `op` updates an argument of the function or loop whose body is
+/// `block`. Then it needs no new buffer, and the values that it reads can be
+/// freed after it.
 bool onlyAddsToArgument(Operation *op, Block &block) {
   auto styled = dyn_cast<DestinationStyleOpInterface>(op);
   if (!styled || styled.getNumDpsInits() != 1)
