@@ -176,7 +176,7 @@ private:
 };
 
 /// The functions written so far. Those of the shards of a stage are mostly
-/// equal; equal functions are written once.
+/// equal; equal functions are kept once.
 struct Bodies {
   SymbolTable symbols;
   pipeline::EqualBodies distinct;

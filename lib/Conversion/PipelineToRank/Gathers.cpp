@@ -96,9 +96,10 @@ Gatherer::Gatherer(Plan &plan) : plan(plan), teamOf(plan.numRanks()) {
     levelOf.push_back(count[{rank, int64_t(number) / plan.numStages}]++);
 }
 
-/// Finds values that some other ranks read, each in one stage and all at one
-/// level. They are parts of joins if their own rank also reads them at that
-/// level; else, if only one other rank reads them, parts of scatters.
+/// Finds values of a multiple of 64 bytes, not kept as results, that some other
+/// ranks read, each in one stage and all at one level. They are parts of joins
+/// if their own rank also reads them at that level; else, if only one other
+/// rank reads them, parts of scatters.
 void Gatherer::find() {
   for (auto &[value, made] : plan.values) {
     auto type = cast<RankedTensorType>(value.getType());
