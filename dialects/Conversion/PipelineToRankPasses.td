@@ -18,16 +18,16 @@ def LowerPipelineToRank : StepPass<"lower-pipeline-to-rank"> {
     **Expects** One `pipeline.schedule` with its program and graph, whose nodes have bodies; the earlier passes, with their
     defaults, make whatever is missing. Every schedule is verified. It may have several stages per rank, I and W apart,
     recomputed forwards, pairs (which run one after the other) and a stage on several ranks. A stage whose I and W are apart for
-    some microbatches needs a graph with them apart. An `@update` beside the graph is the optimizer, a function of all
-    parameters, their gradients, state and constants.
+    some microbatches needs a graph with them apart. An `@update` beside the graph is the optimizer, a function of parameters,
+    their gradients, state and constants.
     **Leaves** A `rank.step`, the channels and one `rank.program` per rank. A value is in the workspace if only the action that
     makes it uses it, in a stash if a later action of the rank uses it, and in a slot of a channel, from its receive to its last
-    use, if another rank uses it. Offloaded stashes wait on the host, and return to a stash of their own one microbatch ahead of
-    their backward. Sums over microbatches become accumulator arguments of the bodies. Schedule, program, graph and bodies
-    without callers are erased. If the order is that of a generator defined for every number of microbatches, with one stage per
-    rank, loop bounds come from the argument of the entry; else the program runs the order as it is, as loops or as a table, and
-    is marked `only`. With credits the rank chooses at run time: a lane of rows for each kind and stage, and rings as deep as the
-    credits.
+    use, if another rank uses it. Offloaded stashes wait on the host, and return to a stash of their own, one microbatch ahead
+    of their backward if the order allows it. Sums over microbatches become accumulator arguments of the bodies. Schedule,
+    program, graph and bodies without callers are erased. If the order is that of a generator defined for every number of
+    microbatches, with one stage per rank, loop bounds come from the argument of the entry; else the program runs the order as
+    it is, as loops or as a table, and is marked `only`. With credits the rank chooses at run time: a lane of rows for each kind
+    and stage, and rings as deep as the credits require.
     Every rank has the part of `@update` for the parameters that it owns, `@update.R`, called at the end of its program, which
     replaces parameters and state in place. Numbers computed from the values of several ranks, such as the norm of all
     gradients, are computed on every rank from what `@update.sums.R` of the others sent; a rank that reads a parameter of

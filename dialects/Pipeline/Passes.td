@@ -16,16 +16,17 @@ def InferRoles : StepPass<"pipeline-infer-roles"> {
     **Why** The later passes read roles, never names or shapes.
     **Expects** A function `@step` with static shapes. A single public function of another name is renamed, with a remark. With
     role attributes it is a training step as the importers write it; without any it is an inference graph: every argument a
-    batch, every result an output.
+    batch, or a constant if it is a scalar, and every result an output.
     **Leaves** Every argument and result with `pipeline.role`, `pipeline.position` and `pipeline.name`; results with
-    `pipeline.combine`; batch arguments with `pipeline.batch_dim`. Large dense constants of an inference graph become arguments
-    with role `parameter` that keep their data in `pipeline.value`. Calls are inlined. Hints about values
-    (`pipeline.split_hint`) become `pipeline.split_dim` of the parameters that are split with them.
+    `pipeline.combine`; batch arguments and joined outputs with `pipeline.batch_dim`. Large dense constants of floats in an
+    inference graph, unless all elements are equal, become arguments with role `parameter` that keep their data in
+    `pipeline.value`. Calls are inlined. Hints about values (`pipeline.split_hint`) become `pipeline.split_dim` of the
+    parameters that are split with them.
     **Never** changes a given role.
   }];
   let options = [
     Option<"largeConstant", "large-constant", "int64_t", "1024",
-           "Min elements of a dense constant of an inference graph to become a parameter">];
+           "Min elements of a dense constant of floats in an inference graph to become a parameter">];
   let statistics = [Statistic<"numLifted", "lifted", "Constants that became parameters">];
   let dependentDialects = ["::stagewright::pipeline::PipelineDialect"];
 }
@@ -37,8 +38,8 @@ def SplitSlices : StepPass<"pipeline-split-slices"> {
     **Expects** Roles. A parameter with `pipeline.slices = L` that is only read by static `tensor.extract_slice` of one slice
     along dimension 0 each. Its gradient, if any, is a chain of `tensor.insert_slice` of one slice each that covers all slices.
     **Leaves** In its place L arguments without dimension 0, with `pipeline.slice` and the `pipeline.position` of the original;
-    likewise L results for the gradient.
-    **Never** splits a parameter that is read in any other way; it stays whole, with a remark.
+    likewise L results for the gradient, and the same in `@update`.
+    **Never** splits a parameter that is used in any other way; it stays whole, with a remark.
   }];
   let statistics = [Statistic<"numSplit", "split", "Parameters split">,
                     Statistic<"numWhole", "whole", "Sliced parameters left whole">];
@@ -72,9 +73,9 @@ def RaiseAttention : StepPass<"pipeline-raise-attention"> {
     values, if the scores take more than `score-bytes` and nothing else reads the values computed from them. The pass follows
     definitions and compares formulas in a normal form, so that it does not matter how they are written; a causal mask is
     proved. Queries may be grouped; a mask may select or be added; scores may be capped by a tanh, and weights dropped by a
-    condition. Weights and scores are no longer rounded to 16 bits, since a kernel keeps them in float32. If scores go into a
-    softmax but stay an array, a remark gives the reason and the bytes.
-    **Never** raises a forward without its backward, or a backward without its forward.
+    condition. Weights and scores are no longer rounded to 16 bits, since a kernel keeps them in float32. If such large scores
+    go into a softmax but stay an array, a remark gives the reason and the bytes.
+    **Never** raises only the forward or only the backward of scores that both read.
   }];
   let options = [
     Option<"scoreBytes", "score-bytes", "int64_t", "4194304",
@@ -88,16 +89,18 @@ def Shard : StepPass<"pipeline-shard"> {
   let description = [{
     **Why** Several devices together compute a layer that is too large or too slow for one.
     **Expects** `@step` with roles; without them the passes that infer them run first.
-    **Leaves** A `@step` with separate operations for every shard, on its parts of the parameters that `hints` or
-    `pipeline.split_dim` split, the first shards having one element more if the number of shards does not divide the dimension.
-    Parts are summed or joined where an operation needs more than its shard has. Each part of a parameter, of its gradient and
-    of an optimizer's state is an argument or result of its own (`pipeline.slice`). Locations name one layer per level of the
-    model and shard, `h0.attn.t3.s1`: data crosses between shards only from one level to the next, so the layers of a level run
-    in parallel. Parameters of layers with `split(n)` are split. Layers with `replicate(n)` keep their parameters whole, and
-    each shard computes these layers for its part of the samples.
+    **Leaves** A `@step` with separate operations for every shard, on its parts of the parameters that are split by `hints`, by
+    `pipeline.split_dim` or by the choice of the pass; the first shards have one unit more (by default an element) if the number
+    of shards does not divide that of units. Parts are summed or joined where an operation needs more than its shard has. Each
+    part of a parameter, of its gradient and of an optimizer's state is an argument or result of its own (`pipeline.slice`).
+    Locations name one layer per level of the model and shard, `h0.attn.t3.s1`: data crosses between shards only from one level
+    to another, so the layers of a level run in parallel. Of the parameters of layers with `split(n)` those are split that the
+    pass chooses, at least one. Layers with `replicate(n)` keep their parameters whole, and each shard computes these layers for
+    its part of the samples.
     With `grid` the shards form a grid of two axes: the layers are split over the first, then each shard's over the second, and
     a conversion changes one axis at a time. `hints` and `pipeline.split_dim` then have an entry for each axis, `*/w=0;1`.
-    **Never** changes a value except through the order in which a sum over a split dimension is added.
+    **Never** changes a value except through the order in which a sum over a split dimension is added, and, if that sum is then
+    rounded, through rounding its parts instead.
   }];
   let options = [
     Option<"ways", "ways", "int64_t", "1", "Number of shards">,
@@ -105,16 +108,16 @@ def Shard : StepPass<"pipeline-shard"> {
     Option<"hints", "hints", "std::string", "\"\"",
            "How to split parameters, by name, comma-separated: GLOB=DIM; GLOB=DIM:CHUNKS if a dimension holds "
            "several arrays side by side; GLOB=DIM:CHUNKS:UNIT to keep UNIT consecutive elements together; GLOB=whole; "
-           "GLOB=auto for the fastest choice; NAME=DIM of a batch; default: `pipeline.split_dim`, else auto. With `grid`: "
-           "an entry DIM, DIM:CHUNKS, DIM:CHUNKS:UNIT or whole for each axis, separated by semicolons; default: "
-           "`pipeline.split_dim`">,
+           "GLOB=auto for the fastest choice; NAME=DIM of a batch or constant; default: `pipeline.split_dim`, else auto. "
+           "With `grid`: an entry DIM, DIM:CHUNKS, DIM:CHUNKS:UNIT or whole for each axis, separated by semicolons; "
+           "default: `pipeline.split_dim`">,
     Option<"cluster", "cluster", "std::string", "\"\"",
            "Devices and links that auto optimises for: preset or file; default: the module's, else this host">,
     Option<"scatters", "sequence-parallel", "bool", "true",
            "Let each shard continue with its own rows of large sums, up to the next contraction">,
     Option<"cuts", "cuts", "bool", "false",
-           "Cut levels of whole or scattered values in two layers, so that a stage can end where each shard sends only its "
-           "own rows">];
+           "Cut levels of whole or scattered values into two layers, so that a stage can end where each shard sends only "
+           "its own rows">];
   let statistics = [Statistic<"numSplit", "split", "Parameters split">,
                     Statistic<"numSums", "sums", "Values summed over the shards">,
                     Statistic<"numScatters", "scatters", "Sums of which each shard keeps its own rows">,
@@ -130,7 +133,7 @@ def PrintLayouts : StepPass<"pipeline-print-layouts"> {
     **Why** Shows what `pipeline-shard` can split before a plan is made, and which operation is in the way where it cannot.
     **Expects** `@step` with roles; without them the passes that infer them run first.
     **Leaves** Text on standard output, that of `pp-plan --explain-layouts`: the linkage classes (dimensions that can only be
-    split together) by layer, equal layers once, each with the hints that split it.
+    split together) by layer, equal layers once, each with the hints that split it or what prevents that.
     **Never** changes an operation.
   }];
   let options = [Option<"ways", "ways", "int64_t", "2", "Number of shards">];
@@ -164,7 +167,8 @@ def FormGraph : StepPass<"pipeline-form-graph"> {
            "repeats), flow (where little data is live), a number of components of a scope, or a pattern such as "
            "transformer/h/*">,
     Option<"cluster", "cluster", "std::string", "\"\"",
-           "Preset or file that gives the cost of bytes and operations; default: the module's, else `local`">,
+           "Preset or file that gives the cost of bytes and operations; default: the module's, else a byte costs as much as 13 "
+           "scalar operations">,
     Option<"repeatRatio", "repeat-ratio", "int64_t", "4",
            "Recompute a contraction rather than keep its result if the result is at least this many times as large as "
            "its operands and recomputing is cheap enough; 0: never; only with stash=least">,
@@ -227,7 +231,7 @@ def EstimateCost : StepPass<"pipeline-estimate-cost"> {
     a whole backward is divided between the nodes I and W by their arithmetic. If the cluster has a single device class, a
     profile of class `cuda`, pp-run's name for a GPU, applies to it. The cluster is that of the option, else the one in the
     module, else that of the module attribute `pipeline.cluster`; without any, nodes get no estimated seconds.
-    **Never** changes a node without a body: its cost is given.
+    **Never** changes the counts of a node without a body: they are given, and seconds that it lacks are estimated from them.
   }];
   let options = [
     Option<"cluster", "cluster", "std::string", "\"\"", "Preset (local:N) or .json file of the cluster">,
@@ -284,8 +288,8 @@ def RepeatLayers : Pass<"pipeline-repeat-layers", "::mlir::ModuleOp"> {
     layer as gradients are passed: schedules, messages and memory need no new rule. Forwards return only what is still used.
     Nodes whose body changed have no cost; their workspace is at most that of the old body plus the results that the new one
     does not return. The layers offer no levels of recomputation.
-    **Never** changes a value: what is repeated are the same operations, random masks included. A layer whose backward needs
-    nothing of it gets no node.
+    **Never** changes a value: what is repeated are the same operations, random masks included. A layer of which no backward of
+    the range needs anything, not even through another repeated forward, gets no node.
   }];
   let options = [
     ListOption<"layers", "layers", "std::string", "Ranges of layers, such as 0-3,4-7">];
@@ -295,7 +299,7 @@ def RepeatLayers : Pass<"pipeline-repeat-layers", "::mlir::ModuleOp"> {
 }
 
 def SendOnce : Pass<"pipeline-send-once", "::mlir::ModuleOp"> {
-  let summary = "send a value once to devices of which several stages read it";
+  let summary = "send a value once to devices on which several stages read it";
   let description = [{
     **Why** A residual connection is read by several levels of a layer that is split over shards, each a stage of its own.
     **Expects** A program without schedule, after `pipeline-apply-recompute`. Programs without shards stay as they are: their
@@ -329,8 +333,8 @@ def InferSliceable : StepPass<"pipeline-infer-sliceable"> {
 def SplitReplicas : Pass<"pipeline-split-replicas", "::mlir::ModuleOp"> {
   let summary = "make every replica that works on a slice a separate stage";
   let description = [{
-    **Why** Afterwards every stage has one device, and the lowering needs no rule for slices: the replicas' contributions to a
-    gradient are parts that are summed once per step, like those of a parameter that several stages use.
+    **Why** Afterwards no stage has `rows`, and the lowering needs no rule for slices: the replicas' contributions to a gradient
+    are parts that are summed once per step, like those of a parameter that several stages use.
     **Expects** Programs whose stages have `rows`, with their schedules; others are left as they are.
     **Leaves** Layers, nodes and a stage for each replica, with bodies for its samples. Between stages with different samples,
     producers slice what they send and consumers join what they get. Loss and gradients are yielded in parts. The other devices
@@ -408,8 +412,8 @@ def Schedule : StepPass<"pipeline-schedule"> {
     **Leaves** A `pipeline.schedule` after the program, in place of an older one, verified: complete, each action after what it
     needs and on a rank that has its stage, no deadlock. Rank r is the r-th device in the order of the stages' first devices;
     further replicas follow. Backwards of stages that recompute have an R before them. `auto` searches for an order from the
-    costs of the stages, their transfers and the memory of the devices; a remark gives its time and lower bounds for this
-    placement and for any.
+    costs of the stages, their transfers and the memory of the devices; a remark gives its time and lower bounds for any order
+    with this placement.
     **Never** adds communication: the lowering to rank programs makes it explicit.
   }];
   let options = [

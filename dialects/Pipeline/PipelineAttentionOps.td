@@ -75,7 +75,7 @@ def Pipeline_AttentionOp : Pipeline_NamedAttention<"attention", [{
       key and value width, output has query and value width, statistics have query; a mask and `keep` may have query and key;
     - (attention_c3) query, output and statistics have every batch dimension; key and value have the same batch dimensions,
       all or some;
-    - (attention_c4) elements are floats of at most 32 bits, statistics f32, `keep` i1;
+    - (attention_c4) elements are f32, f16 or bf16, those of a mask also i1; statistics are f32, `keep` i1;
     - (attention_c5) `causal` needs as many keys as queries;
     - (attention_c6) there is `fill` exactly if there is a mask of i1;
     - (attention_c7) `cap` is above 0;

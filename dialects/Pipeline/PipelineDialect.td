@@ -19,8 +19,8 @@ def PipelineDialect : Dialect {
     (`pipeline.graph`), the machines (`pipeline.cluster`), which layer lies where (`pipeline.program`) and when each
     action runs (`pipeline.schedule`). How one rank runs is the `rank` dialect's matter.
 
-    It also owns the attributes that an importer writes on the arguments and results of the step function, and of the
-    optimizer `@update` if the module has one:
+    It also owns the attributes below. An importer writes most of them, on the arguments and results of the step function, and
+    of the optimizer `@update` if the module has one; passes write the others.
 
     | attribute | on | meaning |
     |---|---|---|
@@ -30,6 +30,7 @@ def PipelineDialect : Dialect {
     | `pipeline.role` | result of `@update` | `parameter` or `state` |
     | `pipeline.of` | gradient result | number of the argument that it is the gradient of |
     | `pipeline.of` | parameter or gradient argument of `@update` | number of the step's parameter |
+    | `pipeline.of` | state argument of `@update` that the step reads too | number of the step's argument |
     | `pipeline.of` | result of `@update` | number of its own argument that the result replaces |
     | `pipeline.combine` | result | `mean`, `sum`, `concat` or `last`: how microbatches are joined |
     | `pipeline.name` | both | path in the framework's tree |
@@ -70,7 +71,7 @@ def PipelineDialect : Dialect {
     static constexpr llvm::StringLiteral kForward = "pipeline.forward";
     static constexpr llvm::StringLiteral kPosition = "pipeline.position";
     static constexpr llvm::StringLiteral kStash = "pipeline.stash";
-    /// What ends the name of a node that computes again, behind its layer's.
+    /// What follows the name of a layer in the names of nodes and layers that compute it again.
     static constexpr llvm::StringLiteral kAgainSuffix = ".again";
     /// Data of a parameter that was a dense constant of the imported graph.
     static constexpr llvm::StringLiteral kValue = "pipeline.value";

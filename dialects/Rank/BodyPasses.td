@@ -21,9 +21,10 @@ def BodyRaiseContractions
     **Why** Contractions become calls of a tuned library, everything else becomes loops; fusion must not mix the two.
     **Expects** A body on tensors. The pass first generalizes named linalg operations or decomposes them (softmax), except
     convolutions and fills.
-    **Leaves** Every `linalg.generic` that sums products of two operands, with nonempty rows, columns and sum and at most two
-    batch dimensions, as a `linalg.contract` in f32 or f64. Narrow operands are widened before it, and its result is narrowed
-    after it. Transposed operands and results are folded into its maps.
+    **Leaves** Every `linalg.generic` that sums products of two operands, of floats, with several rows and columns and at most
+    two batch dimensions, as a `linalg.contract` in f32 or f64. Narrow operands are widened before it, and its result is
+    narrowed after it, unless an option keeps their types. Transposed or broadcast operands and transposed results are folded
+    into its maps.
     **Never** raises a row-wise product and sum (an operand without rows or columns of its own), which is a reduction.
   }];
   let options = [
@@ -72,8 +73,8 @@ def BodyRelaxFloats : Pass<"body-relax-floats", "::mlir::func::FuncOp"> {
     **Why** No reduction can be vectorized in the order as written, and a fused multiply-add, rounded once, is faster and more
     exact than two roundings.
     **Expects** Bodies with linalg operations, before body-approximate-math, whose arithmetic is to be as written.
-    **Leaves** `contract` and `reassoc` on the combiners of reductions and the products in them, `contract` on divisions and
-    functions, `nsz` on maxima and minima: of two zeros either may be taken.
+    **Leaves** `contract` and `reassoc` on the combiners of reductions, `contract` on the products that these add, on divisions
+    and on functions, `nsz` on maxima and minima: of two zeros either may be taken.
     **Never** changes the rounding of elementwise arithmetic or casts: the gradient of a maximum searches for the element equal
     to it, perhaps in another stage function, and must find the number that was compared. Nor are reciprocals for divisions or
     approximate functions allowed, or NaN and infinity assumed absent: masks use both.
@@ -128,8 +129,8 @@ def BodySumSlices : Pass<"body-sum-slices", "::mlir::func::FuncOp"> {
     **Why** The gradient of a tensor that is read by slices is a sum of slice gradients padded with zeros: one tensor of the
     whole size and one pass over it per slice (nine for a 3 x 3 pooling, two for a rotary embedding).
     **Expects** A body on tensors, elementwise operations as `linalg.generic`.
-    **Leaves** `add(x, pad(y))`, where the padding is zero and has no other use, as an update of the slice of `x`: extract, add,
-    insert. If `x` is known to be zero there, `y` is inserted.
+    **Leaves** `add(x, pad(y))`, where `pad(y)` pads with zeros and has no other use, as an update of the slice of `x`: extract,
+    add, insert. If `x` is known to be zero there, `y` is inserted.
     **Never** changes the order of additions.
   }];
   let statistics = [
@@ -144,8 +145,9 @@ def BodyFindTriangles : Pass<"body-find-triangles", "::mlir::func::FuncOp"> {
     **Why** Under a causal mask half of the scores are never read, and half of their gradients are zero.
     **Expects** A body on tensors, after fusion, masks as comparisons of loop indices.
     **Leaves** The hint `host.triangle`, the two loops and their extents, on a contraction whose result is read only where one
-    index is at least another, or that has an operand which is zero elsewhere. body-pass-destinations makes it the triangle of
-    `rank.contract`, of which only the boxes up to the diagonal are computed. Without the hint, all is computed.
+    index is at least another, or that has an operand which is zero elsewhere, if both loops have one extent, of at least 64.
+    body-pass-destinations makes it the triangle of `rank.contract`, of which only the boxes up to the diagonal are computed.
+    Without the hint, all is computed.
     **Never** changes a sum of finite numbers: the terms left out are zero. Zero times a number that is not finite counts as
     zero.
   }];
@@ -157,7 +159,7 @@ def BodyOrderLoops : Pass<"body-order-loops", "::mlir::func::FuncOp"> {
   let description = [{
     **Why** The vectorizer uses the innermost loop, and a sum over rows must not traverse columns.
     **Expects** A body on tensors, after fusion.
-    **Leaves** Every `linalg.generic` with its loops in the order of cheapest memory access.
+    **Leaves** Every `linalg.generic` with the loop of the cheapest memory access innermost; the others keep their order.
     **Never** changes what is computed.
   }];
   let dependentDialects = ["::mlir::linalg::LinalgDialect"];
@@ -254,7 +256,7 @@ def BodyOutlineKernels : Pass<"body-outline-kernels", "::mlir::ModuleOp"> {
     rank programs, in a private function whose arguments are `llvm.noalias` where that is proved. Structurally equal functions
     are merged over the whole module. A branch skips means over a single microbatch. With `fills` the zeroing of slots stays as
     it is, and means of vectors of one type are one function.
-    **Never** outlines a contraction.
+    **Never** outlines a contraction that is in no loop.
   }];
   let options = [
     Option<"fills", "fills", "bool", "false",
@@ -278,7 +280,8 @@ def BodySizeWorkspaces : Pass<"body-size-workspaces", "::mlir::ModuleOp"> {
     **Expects** Rank programs that can be unrolled, and functions with `rank.workspace`.
     **Leaves** One workspace buffer per program, in which calls, the values of actions, and stashes of a fixed depth are placed
     by lifetime: later temporaries reuse what a backward has read for the last time, and those of an optimizer reuse a ring
-    without held slots. Stashes are placed there only if that saves bytes. Lifetimes cover all forms that the loops take.
+    without held slots. Except for those of gathers, stashes are placed there only if that saves bytes. Lifetimes cover all
+    forms that the loops take.
     **Never** shares bytes between two values that are live at once, which verify-rank-programs proves afterwards.
   }];
   let dependentDialects = ["::stagewright::rank::RankDialect"];

@@ -16,9 +16,9 @@ def DeviceCastParameters : Pass<"device-cast-parameters", "::mlir::ModuleOp"> {
     **Why** If parameters are wider than the type in which they are multiplied, every forward and backward of every microbatch
     rounds them.
     **Expects** Rank programs, and their functions on tensors.
-    **Leaves** Functions that take a parameter already rounded, if they only round it for a product. Each such parameter has a
-    stash of one slot, filled at the beginning of the step and held until its last use. One call rounds up to 16 parameters of
-    one shape.
+    **Leaves** Functions that take a parameter already rounded, if they only round it, at least once for a product. Each such
+    parameter has a stash of one slot, filled at the beginning of the step and held until its last use. One call rounds up to 16
+    parameters of one type to another.
     **Never** takes more than half of the memory left on a device, and never changes a value.
   }];
   let statistics = [Statistic<"numRounded", "parameters-rounded", "Parameters rounded once per step">];
@@ -136,10 +136,11 @@ def DeviceSplitAttention : Pass<"device-split-attention", "::mlir::func::FuncOp"
     **Why** Gradients of queries are sums over keys, those of keys are sums over queries. With two kernels, one thread computes
     each sum, and no result depends on the order in which blocks run.
     **Expects** A body on tensors.
-    **Leaves** Attention that the device's library supports as `library`: elements of 16 bits, no mask but a causal
-    one, head widths in multiples of 8 up to 128, rows that begin at multiples of 16 bytes. Other `pipeline.attention_gradient`
-    becomes `pipeline.attention_query_gradient`, `pipeline.attention_key_gradient` and the row sums that both read.
-    **Never** changes the forward, which is one kernel.
+    **Leaves** Attention that the device's library supports as `library`: elements of 16 bits, no cap and no dropout, head
+    widths in multiples of 8 up to 128, rows that begin at multiples of 16 bytes, and a mask, if any, that can be added as a
+    bias, which replaces it. Other `pipeline.attention_gradient` becomes `pipeline.attention_query_gradient`,
+    `pipeline.attention_key_gradient` and the row sums that both read.
+    **Never** splits the forward, which is one kernel.
   }];
   let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect",
                            "::mlir::arith::ArithDialect"];
@@ -192,11 +193,12 @@ def DeviceOutlineKernels : Pass<"device-outline-kernels", "::mlir::ModuleOp"> {
     **Why** Values used only within a group need no memory, so kernels are made before the workspace is planned. Layers repeat,
     and so do their kernels.
     **Expects** Bodies on buffers whose operations carry `device.group`, and epilogues `device.epilogue`.
-    **Leaves** Every group, loop and copy in a private function marked `host.kernel`. Buffers that only its members use, each
-    element only in the thread that computed it, become allocations inside. Equal functions are merged. A kernel computes the
-    numbers that decide where it reads or writes, from the memory that holds them. If a library call needs such a number, the pass
-    fails. A `rank.contract` includes an epilogue that suits the library; its kernel stays behind it as `rank.otherwise`.
-    **Never** outlines a contraction.
+    **Leaves** Every group, loop, copy and attention without `library` in a private function marked `host.kernel`. Buffers that
+    only its members use, each element only in the thread that computed it, become allocations inside. Equal functions are
+    merged. A kernel computes the numbers that decide where it reads or writes, from the memory that holds them. If a library
+    call needs such a number, the pass fails. A `rank.contract` includes an epilogue that suits the library; its kernel stays
+    behind it as `rank.otherwise`.
+    **Never** outlines a contraction that is in no loop.
   }];
   let statistics = [
     Statistic<"numOutlined", "kernels-outlined", "Kernel launches">,
@@ -212,8 +214,8 @@ def DeviceOutlineAlternatives : Pass<"device-outline-alternatives", "::mlir::Mod
     **Why** Which algorithms a library has for a shape, a type and an epilogue is known only when the step is created on its
     device. A step must not fail there because an algorithm is missing.
     **Expects** Bodies on buffers, after device-outline-kernels.
-    **Leaves** After every attention that is `library` and every product of 8-bit numbers, a `rank.otherwise` of a kernel that
-    computes the same, as device-outline-kernels left it after every epilogue.
+    **Leaves** After every attention that is `library` and every product of 8-bit numbers, a `rank.otherwise` for each of the
+    kernels that compute the same, as device-outline-kernels left it after every epilogue.
     **Never** changes what is executed where the library has an algorithm.
   }];
   let statistics = [Statistic<"numAlternatives", "alternatives", "Launches that replace library calls">];

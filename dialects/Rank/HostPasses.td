@@ -50,8 +50,9 @@ def HostNarrowFloats : Pass<"host-narrow-floats"> {
     **Why** If a processor lacks an instruction, LLVM calls `__truncsfbf2` and the like, one call per number, from libraries
     that older systems lack; and the AVX512-BF16 instruction treats subnormal numbers as zeros.
     **Expects** A body or kernel, on scalars or vectors, in any kind of function operation.
-    **Leaves** bf16 arithmetic computed in f32 with every result rounded; rounding to bf16 as integer arithmetic, the same bits
-    on every processor; f64 to 16 bits by way of f32 rounded to odd, which equals a single rounding.
+    **Leaves** bf16 arithmetic, and functions of 16-bit floats, computed in f32 with every result rounded; rounding to bf16 as
+    integer arithmetic, the same bits on every processor; f64 to 16 bits by way of f32 rounded to odd, which equals a single
+    rounding.
     **Never** changes casts between f16 and f32: processors with AVX2 have instructions for them.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
@@ -113,7 +114,7 @@ def HostParallelKernels : Pass<"host-parallel-kernels", "::mlir::ModuleOp"> {
     **Expects** Kernels whose loops carry `host.parallel` if their iterations are independent.
     **Leaves** Such a loop, if outermost in its kernel and estimated from its operations and bytes to take at least `min-time`,
     as a call of `sw_parallel` with two new functions: the loop over a range of its iterations, and the function that the
-    runtime calls with a list of pointers. The grain is half of `min-time`.
+    runtime calls with a list of pointers. The grain is the iterations of half of `min-time`, at most half of all.
     **Never** changes which iteration computes what: results do not depend on the number of threads.
   }];
   let options = [
@@ -144,10 +145,10 @@ def LowerRankToHost : Pass<"lower-rank-to-host", "::mlir::ModuleOp"> {
 def ConvertHostToLLVM : Pass<"convert-host-to-llvm", "::mlir::ModuleOp"> {
   let summary = "convert functions, loops and buffers to the LLVM dialect";
   let description = [{
-    **Why** Eight separate conversions would each traverse the whole module, and a buffer that the runtime returned as a pointer
+    **Why** Ten separate conversions would each traverse the whole module, and a buffer that the runtime returned as a pointer
     becomes a descriptor only if all its uses change with it.
-    **Expects** Functions without linalg operations on static buffers.
-    **Leaves** Only the LLVM dialect; buffers are bare pointers at function boundaries.
+    **Expects** Functions on static buffers, without linalg operations.
+    **Leaves** Only the LLVM dialect and `rank.artifact`; buffers are bare pointers at function boundaries.
     **Never** leaves a cast behind.
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];

@@ -29,7 +29,7 @@ def VerifyRankPrograms : Pass<"verify-rank-programs", "::mlir::ModuleOp"> {
            "Also verify the numbers of microbatches at which loops take another form, unless the programs are for "
            "one number only">];
   let statistics = [
-    Statistic<"numEvents", "events", "Claims, sends, receives and releases executed">];
+    Statistic<"numEvents", "events", "Events run: on channels, stashes and sums, and calls">];
   let dependentDialects = ["::stagewright::rank::RankDialect"];
 }
 
@@ -40,11 +40,11 @@ def ShareRings : Pass<"rank-share-rings", "::mlir::ModuleOp"> {
     channels. A ring for each takes memory that grows with the depth of the model, though only the last few messages are in
     flight.
     **Expects** `rank.program`s that are each for one number of microbatches, before they are verified.
-    **Leaves** One channel for the messages of a type from one rank to another, numbered as they are sent, if that takes fewer
-    slots. Programs with ready-first execution keep their rings: without an order, one lane must fill each ring, since messages
-    of several lanes would not have one order. A shared ring has two slots more than the max number of messages from the oldest
-    one that is not released to the newest one that is claimed, when all ranks run in lockstep: so a sender may run ahead.
-    Microbatches are mapped to message numbers by arithmetic if the mapping is linear, else by a table.
+    **Leaves** One channel for the messages of a type from one rank to another, numbered as they are claimed, if that takes
+    fewer slots. Programs with ready-first execution keep their rings: without an order, one lane must fill each ring, since
+    messages of several lanes would not have one order. A shared ring has two slots more than the max number of messages from
+    the oldest one that is not released to the newest one that is claimed, when all ranks run in lockstep: so a sender may run
+    ahead. Microbatches are mapped to message numbers by arithmetic if the mapping is linear, else by a table.
     **Never** causes a deadlock: with these slots the simulated run is possible, and if one run ends, every run does.
   }];
   let statistics = [

@@ -60,7 +60,8 @@ def Rank_InterfaceAttr : Rank_Facts<"Interface", "interface", "An argument or a 
 
 def Rank_ChannelAttr : Rank_Facts<"Channel", "channel", "A `rank.channel`"> {
   let description = [{
-    `round` is the round in which the two ranks create their communicator; `messages` is 0 for one message a microbatch.
+    `round` is the round in which the two ranks create their communicator; `messages` is 0 for one message for each
+    microbatch or, with `once`, each step.
 
     ```mlir
     #rank.channel<name = "h0.to1", from = 0, to = 1, type = tensor<4x8xf32>, depth = 2>
@@ -184,11 +185,11 @@ def Rank_ProgramAttr : Rank_Facts<"Program", "program", "What the runtime knows 
 
 def Rank_KernelAttr : Rank_Facts<"Kernel", "kernel", "How a kernel is launched, and the work of one launch"> {
   let description = [{
-    On a `gpu.func`, as `rank.kernel`, and in the artifact. For each argument that is an address, `bytes` has the number of
-    bytes that the kernel may access from there, and 0 for a number. If the kernel adds to all elements of arguments (`sums`) or
-    to some (`adds`), its last argument has bits for these arguments (`sw_sums` of stagewright-rt/device.h), which say whether
-    to start from zero and whether to divide by the count. `flops`, `read` and `written` are the work of a launch in scalar
-    operations and distinct bytes. A kernel that only divides arguments by a count is a `mean`.
+    On a `gpu.func`, as `rank.kernel`, and in the artifact. For each argument, `bytes` has the number of bytes that the kernel
+    may access from it on if it is an address, else 0. If the kernel adds to all elements of arguments (`sums`) or to some
+    (`adds`), its last argument has bits for these arguments (`sw_sums` of stagewright-rt/device.h), which say whether to start
+    from zero and whether to divide by the count. `flops`, `read` and `written` are the work of a launch in scalar operations
+    and distinct bytes. A kernel that only divides arguments by a count is a `mean`.
 
     ```mlir
     #rank.kernel<arguments = 2, block = [32, 1, 1], bytes = [32, 32], flops = 8, form = "elements", grid = [1, 1, 1],

@@ -24,7 +24,7 @@ def Rank_CollectiveOp : Rank_Op<"collective", [Symbol]> {
     ```
     Constraints:
     - (collective_c1) at least two ranks, not negative and in increasing order;
-    - (collective_c2) a bucket is a vector of known length, of floats or of integers of at least 8 bits.
+    - (collective_c2) a bucket is a vector of known length, of floats or integers of whole bytes.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, DenseI64ArrayAttr:$ranks, Rank_MemoryTypeAttr:$type);
   let assemblyFormat = "$sym_name `among` $ranks attr-dict `:` $type";
@@ -93,8 +93,8 @@ def Rank_GatherOp : Rank_Op<"gather", [Symbol]> {
     Constraints:
     - (gather_c1) at least two ranks, not negative and in increasing order;
     - (gather_c2) the depth is positive;
-    - (gather_c3) a part is a memref of static shape with identity layout, of floats or of integers of at least 8 bits, and
-      has a positive multiple of 64 bytes.
+    - (gather_c3) a part is a memref of static shape with identity layout, of floats or integers of whole bytes, and has a
+      positive multiple of 64 bytes.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, UnitAttr:$exchange, DenseI64ArrayAttr:$ranks, Rank_IntAttr:$depth,
                        Rank_MemoryTypeAttr:$type);

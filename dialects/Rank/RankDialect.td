@@ -24,7 +24,7 @@ def RankDialect : Dialect {
 
     The number of microbatches is an argument of the program: the bounds of its loops are computed from it, so one
     text serves every number. A program made for one order of one number of microbatches says `only`; where the order
-    does not repeat, a `rank.table` holds it. A ring of depth d keeps microbatch m in slot m mod d.
+    does not repeat, a `rank.table` holds it. A ring of depth d keeps microbatch (or message) m in slot m mod d.
 
     The dialect also owns the argument attribute `rank.accumulate` of a stage function: the argument is an
     accumulator, the function returns it with something added, and both are one buffer.

@@ -130,7 +130,7 @@ def Rank_ProgramOp : Rank_Op<"program", [
     ```
     Constraints:
     - (rank_program_c1) `of` names a `rank.step`;
-    - (rank_program_c2) the rank (and host) is not negative and the number of microbatches positive;
+    - (rank_program_c2) the rank (and host) is not negative and the number of microbatches from 1 to 65536;
     - (rank_program_c3) it holds buffers, then one entry;
     - (rank_program_c4) buffer names are unique;
     - (rank_program_c5) a buffer with a position has the shape and element type of that argument or result of the step;

@@ -175,8 +175,9 @@ def test_numbers_of_devices_must_agree(workshop):
             ("params/0=split(2),params/1=split(4)", r"split\(4\) at 'params/1=split\(4\)' and split\(2\) at 'params/0=split\(2\)' are "
              r"for different numbers of devices, but a step that has split\(N\) runs on groups of N devices: layers with "
              r"replicate\(N\) on the same ones; give both the same number"),
-            ("params/0=split(33)", r"split\(33\) at 'params/0=split\(33\)' splits no parameter: none that is used there has a dimension, "
-             r"or heads or the like in one, of at least 33 that no other split excludes"),
+            ("params/0=split(33)", r"split\(33\) at 'params/0=split\(33\)' splits no parameter: none that is used there has a dimension "
+             r"with at least 33 elements, or with at least 33 groups of elements such as heads, that can be split beside what is "
+             r"split already"),
             ("params/0=split(5),params/1=replicate(5)", r"replicate\(5\) at 'params/1=replicate\(5\)' shares the samples of a "
              r"microbatch equally among 5 devices, but 'x' has 8; give microbatches of a multiple of 5 samples")):
         assert re.search("error: " + message, refused("pp-compile", model, "--cluster=local:64", "--microbatches=4", "--emit=schedule",

@@ -26,7 +26,7 @@
 // A hint decides for all dimensions that are linked to its own, here the width of the model.
 // GIVEN: as by --shard='qkv=0,w/*/up=0,w/*/down=1'
 
-// NONE: error: no parameter can be split over 25 shards: none has a dimension, or heads or the like in one, of at least 25
+// NONE: error: no parameter can be split over 25 shards: none has a dimension with at least 25 elements, or with at least 25 groups of elements such as heads
 // FEW: error: 4 shards need 4 devices, and there are 2; name a larger cluster, such as --cluster=local:4
 // BATCHES: error: no parameter is split over the 2 shards: the step has none
 // CLUSTER: error: {{.*}}none.json

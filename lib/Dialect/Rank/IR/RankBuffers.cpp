@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Verifiers of the buffers of a program. Labels such as buffer_c1 are those of
-// the constraints in RankOps.td and of their tests.
+// the constraints in RankProgramOps.td and of their tests.
 //
 //===----------------------------------------------------------------------===//
 

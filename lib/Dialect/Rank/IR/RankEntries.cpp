@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Assembly and verifiers of what gives a program its order. Labels such as
-// entry_c1 are those of the constraints in RankOps.td and of their tests.
+// entry_c1 are those of the constraints in RankProgramOps.td and of their
+// tests.
 //
 //===----------------------------------------------------------------------===//
 

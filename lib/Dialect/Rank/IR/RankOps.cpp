@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Verifiers of the operations inside an entry. Labels such as slot_c1 are those
-// of the constraints in RankOps.td and of their tests.
+// of the constraints in RankMemoryOps.td, RankTransferOps.td and RankWorkOps.td
+// and of their tests.
 //
 //===----------------------------------------------------------------------===//
 

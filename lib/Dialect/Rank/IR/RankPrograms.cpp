@@ -7,7 +7,7 @@
 //
 // Assembly and verifiers of channels and programs, and the depth of channels
 // and buffers. Labels such as channel_c1 are those of the constraints in
-// RankOps.td and of their tests.
+// RankProgramOps.td and of their tests.
 //
 //===----------------------------------------------------------------------===//
 

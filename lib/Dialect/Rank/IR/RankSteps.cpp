@@ -7,7 +7,7 @@
 //
 // Assembly and verifiers of the step, and of the places of its arguments and
 // results in the buffers of programs. Labels such as step_c1 are those of the
-// constraints in RankOps.td and of their tests.
+// constraints in RankProgramOps.td and of their tests.
 //
 //===----------------------------------------------------------------------===//
 

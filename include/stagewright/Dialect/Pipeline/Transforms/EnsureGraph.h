@@ -28,8 +28,8 @@ namespace stagewright::pipeline {
 using RunPipeline =
     llvm::function_ref<mlir::LogicalResult(mlir::OpPassManager &)>;
 
-/// The function `@step` if it has all attributes that pipeline-infer-roles
-/// sets, else null.
+/// The function `@step` if pipeline-infer-roles has annotated it, that is if
+/// all its arguments and results have positions; else null.
 mlir::func::FuncOp findAnnotatedStep(mlir::ModuleOp module);
 
 /// The base of passes that need the results of earlier ones, and run those that
@@ -46,7 +46,7 @@ protected:
   }
 
   /// The function `@step`; runs pipeline-infer-roles and pipeline-split-slices
-  /// first if it has no roles.
+  /// first if it is not annotated.
   mlir::FailureOr<mlir::func::FuncOp> ensureStep();
 
   /// Forms the graph of the module unless it has one: infers roles, splits

@@ -21,9 +21,9 @@
 namespace stagewright::pipeline {
 
 struct ShardPlace {
-  /// At least 0. Values made at an even level are whole or scattered over the
-  /// shards; those made at an odd level are split by hints. On a grid a
-  /// stage of a pipeline may end after an even level.
+  /// At least 0. Over one axis, values made at an even level are whole or
+  /// scattered over the shards; those made at an odd level are split by hints.
+  /// On a grid, a stage of a pipeline may end after an even level.
   int64_t level = 0;
   int64_t shard = 0;
   /// Whether it is in the tail of an even level: a pipeline may end a stage

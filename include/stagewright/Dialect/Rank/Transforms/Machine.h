@@ -34,7 +34,7 @@
 //
 // Each rank of a sum over ranks starts the sum (`reduce`) and later waits for
 // it (`await`) once per step, with m = 0. Each rank of a gather does both for
-// every microbatch m:
+// every microbatch m that is gathered:
 //
 //   await(s, m)  after  reduce(s, m) of all its ranks
 //
@@ -107,7 +107,7 @@ struct Ring {
 struct CallMemory {
   /// Ranges of bytes [first, second) that are live while it runs.
   std::vector<std::pair<int64_t, int64_t>> ranges;
-  /// Lower bound of their peak: bytes live at once if its temporaries were
+  /// Lower bound of their sum: the bytes if the function's own temporaries were
   /// packed without gaps.
   int64_t bound = 0;
 };
@@ -176,11 +176,12 @@ std::optional<Fault> checkSums(const Machine &machine);
 /// not follow that row.
 std::optional<Fault> linkRows(Machine &machine);
 
-/// Runs `machine` to its end; `checkSums` must have passed. A fault is a cycle
-/// of ranks that wait for each other, a wait for an event that never happens, a
-/// slot that is overwritten while it is held, or read or released while it is
-/// not held, a message or sum whose events are out of order, or a message, slot
-/// or sum that is never received, released or awaited.
+/// Runs `machine` to its end; `checkSums` and, if ranks choose, `linkRows` must
+/// have passed. A fault is a cycle of ranks that wait for each other, a wait
+/// for an event that never happens, a slot that is overwritten while it is
+/// held, or read or released while it is not held, a message or sum whose
+/// events are out of order, or a message, slot or sum that is never received,
+/// released or awaited.
 std::optional<Fault> run(const Machine &machine);
 
 /// Runs `machine` in rounds: in each, every rank that can proceed runs one

@@ -26,8 +26,8 @@ namespace stagewright::pipeline {
 /// means 0.
 using Axes = llvm::SmallVector<int, 6>;
 
-/// The linalg operation that makes `value`, if it computes each element
-/// independently, at its own loop indices; else null.
+/// The linalg operation that makes `value`, if it is no fill and computes each
+/// element independently, at its own loop indices; else null.
 mlir::linalg::LinalgOp parallelOf(mlir::Value value);
 
 /// The axes of a tensor of shape `to` that is reshaped from, or to, one of

@@ -119,7 +119,8 @@ private:
     return best;
   }
 
-  /// The source of `expand` if that only adds axes of extent 1; else null.
+  /// The source of `expand` if that only adds axes of extent 1, with
+  /// `keepsUnits` none that is a dimension of attention; else null.
   static Indexed beforeUnits(tensor::ExpandShapeOp expand, AffineMap map,
                              bool keepsUnits) {
     SmallVector<AffineExpr> results;

@@ -34,7 +34,9 @@ llvm::SmallVector<unsigned> widelySummed(mlir::linalg::LinalgOp op);
 class Scores {
 public:
   /// Fails if a value computed from the scores is read by other operations than
-  /// elementwise ones, reductions over one dimension, and products.
+  /// elementwise ones, reductions over at most one dimension, and products with
+  /// another operand; if there are too many values; or if several products may
+  /// make the gradient of the weights.
   static mlir::FailureOr<Scores> collect(mlir::linalg::LinalgOp product);
 
   mlir::linalg::LinalgOp product;
@@ -59,8 +61,8 @@ public:
   /// `place` describes an element of `value`: for each axis, the dimension of
   /// the scores whose index the element has there; negative for index 0.
   /// Returns the same for each dimension of the scores: what `place` has on its
-  /// axis of `value`, with kZero for index 0; kAbsent if `value` has no axis
-  /// for it.
+  /// axis of `value`, with kZero for index 0 and for dimensions of extent 1;
+  /// kAbsent if `value` has no axis for it.
   llvm::SmallVector<int64_t> indicesOf(mlir::Value value,
                                        llvm::ArrayRef<int> place) const;
   static constexpr int64_t kAbsent = -1, kZero = -2;

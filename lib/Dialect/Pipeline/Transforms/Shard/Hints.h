@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Users give hints by name: `GLOB=DIM`, `GLOB=DIM:CHUNKS` if the dimension
-// holds several arrays side by side, `GLOB=DIM:CHUNKS:UNIT` if as many elements
-// in a row must stay together, as those of a head, `GLOB=whole`, or `GLOB=auto`
+// holds several arrays side by side, `GLOB=DIM:CHUNKS:UNIT` if UNIT elements in
+// a row must stay together, as those of a head, `GLOB=whole`, or `GLOB=auto`
 // for the fastest (Choose.h). The first hint that matches a name wins. A
 // parameter that no hint matches is split by `pipeline.split_dim`, which
 // importers read from the model's own file, or which follows from constraints
@@ -34,8 +34,8 @@ struct HintedLayouts {
   llvm::SmallVector<unsigned> open;  ///< Parameters that are auto, ascending.
   /// By argument: whether a hint or the model's file says how it is split.
   std::vector<bool> isStated;
-  /// By argument: the part of a batch that each shard works on; empty if no
-  /// hint splits a batch.
+  /// By argument: the part of a batch that each shard works on; empty if
+  /// neither a hint nor the model's file splits a batch.
   llvm::SmallVector<Layout> batches = {};
 };
 
@@ -54,7 +54,8 @@ struct ShardAxis {
 /// parameters that `hints`, separated by commas, or attributes split. A step
 /// that the axes before have split has parts of arguments instead of these.
 /// Emits a remark if the model's file splits parameters over a grid, and there
-/// is one axis. Fails with an error if a hint is malformed or applies to no
+/// is one axis, or if a split over a grid that follows from a constraint does
+/// not fit. Fails with an error if a hint is malformed or applies to no
 /// argument, if an argument has no part for every shard, or if the file splits
 /// a parameter over one axis, and there is a grid.
 mlir::FailureOr<HintedLayouts>

@@ -171,8 +171,9 @@ private:
       return success();
     return emitError(step.getLoc())
            << group.annotation->text() << " splits no parameter: none that is "
-           << "used there has a dimension, or heads or the like in one, of at "
-           << "least " << shards << " that no other split excludes";
+           << "used there has a dimension with at least " << shards
+           << " elements, or with at least " << shards << " groups of elements "
+           << "such as heads, that can be split beside what is split already";
   }
 
   /// Chooses how open parameters are split, and reports it in a remark.
@@ -200,8 +201,9 @@ private:
       if (llvm::none_of(hinted.layouts, isSplit))
         return emitError(step.getLoc())
                << "no parameter can be split over " << shards
-               << " shards: none has a dimension, or heads or the like in one, "
-               << "of at least " << shards;
+               << " shards: none has a dimension with at least " << shards
+               << " elements, or with at least " << shards
+               << " groups of elements such as heads";
       auto percent = [&](double seconds) {
         return std::lround(100 * seconds / std::max(choice.all, 1e-30));
       };

@@ -24,13 +24,13 @@
 // the pipeline, named by their location, and no two layers of a phase wait for
 // each other.
 //
-// An even level can be cut in two layers, for a pipeline whose stages are on
-// other devices (`cuts`): its head adds up partial sums and applies elementwise
-// operations, such as a residual connection; its tail begins with the first
-// operation that reduces, such as a norm. Between them each shard sends only
-// its rows, once, to the same shard of the next stage, which joins them there
-// (the scatter and gather of Narayanan et al., SC 2021). The backward adds up
-// gradients in the tail.
+// An even level can be cut into two layers, for a pipeline whose stages are on
+// different devices (`cuts`): its head adds up partial sums and applies
+// elementwise operations, such as a residual connection; its tail begins with
+// the first operation that reduces, such as a norm. Between them each shard
+// sends only its rows, once, to the same shard of the next stage, which joins
+// them there (the scatter and gather of Narayanan et al., SC 2021). The
+// backward adds up gradients in the tail.
 //
 //===----------------------------------------------------------------------===//
 

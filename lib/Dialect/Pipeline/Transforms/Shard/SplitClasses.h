@@ -31,7 +31,7 @@ struct SplitClass {
   std::vector<std::pair<unsigned, Layout>> parameters;
   /// Classes of the same operations or values: at most one of them is split.
   std::set<unsigned> excludes;
-  bool isGiven = false; ///< A hint splits it.
+  bool isGiven = false; ///< A parameter that is not open is split by it.
 
   double gain() const { return saved - spent; }
 };
