@@ -175,7 +175,7 @@ def BodyPassDestinations : Pass<"body-pass-destinations", "::mlir::func::FuncOp"
     **Why** A stage writes directly into the receiver's slot, the stash or a gradient; no result is copied out.
     **Expects** A body `(inputs, accumulators) -> (results, accumulated)` on tensors.
     **Leaves** `(inputs, results, accumulators) -> ()` on buffers. Inputs are read-only; every `tensor.empty` and fill has one
-    user; the chain that computes each result starts in its destination; every contraction is a `rank.contract`, which
+    user; the chain that computes each result starts in its destination; every contraction of floats is a `rank.contract`, which
     overwrites if it started from zero, and the fill is gone.
     **Never** makes a result alias an input: a result that is an input is copied.
   }];
@@ -252,11 +252,11 @@ def BodyOutlineKernels : Pass<"body-outline-kernels", "::mlir::ModuleOp"> {
     **Why** LLVM's loop passes are superlinear in the size of a function, and function arguments can be marked as not aliasing.
     Layers repeat, and so do their kernels: compile time hardly grows with the number of layers.
     **Expects** Bodies on buffers with planned workspace.
-    **Leaves** Every linalg operation but contractions, every loop, and the zeroing, copying, adding and combining of slots in
-    rank programs, in a private function whose arguments are `llvm.noalias` where that is proved. Structurally equal functions
-    are merged over the whole module. A branch skips means over a single microbatch. With `fills` the zeroing of slots stays as
-    it is, and means of vectors of one type are one function.
-    **Never** outlines a contraction that is in no loop.
+    **Leaves** Every linalg operation, copy, loop and branch, and the zeroing, copying, adding and combining of slots in rank
+    programs, in a private function whose arguments are `llvm.noalias` where that is proved. Structurally equal functions are
+    merged over the whole module. A branch skips means over a single microbatch. With `fills` the zeroing of slots stays as it
+    is, and means of vectors of one type are one function.
+    **Never** outlines a `rank.contract` that is in no loop.
   }];
   let options = [
     Option<"fills", "fills", "bool", "false",

@@ -123,7 +123,7 @@ def DeviceArrangeOperands : Pass<"device-arrange-operands", "::mlir::func::FuncO
     **Expects** A body on tensors, contractions raised.
     **Leaves** Contractions that the library accepts. Other operands are transposed by their producer or a copy, and results
     afterwards. With 8-bit floats, both operands have the dimensions of the sum last.
-    **Never** changes operands that the library accepts.
+    **Never** changes a contraction of wider types that the library accepts.
   }];
   let statistics = [Statistic<"numArranged", "operands-arranged", "Operands and results transposed">];
   let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect",
@@ -176,9 +176,9 @@ def DeviceGroupKernels : Pass<"device-group-kernels", "::mlir::func::FuncOp"> {
     stay in registers.
     **Expects** A body on tensors, after fusion, loops ordered.
     **Leaves** Every linalg operation, except contractions and their epilogues, with `device.group`, the number of its kernel,
-    next to the fill that it starts from. Members of a group also have `device.rows`: for each dimension of the group's rows,
-    the number of the member's loop over it. The operations of a group are adjacent. A sum over all rows of a group of many rows
-    is its last member if the group reads or computes its operands anyway.
+    next to the fill that it starts from. Those that are computed row by row also have `device.rows`: for each dimension of the
+    rows, the number of the operation's loop over it. The operations of a group are adjacent. A sum over all rows of a group of
+    many rows is its last member if the group reads or computes its operands anyway.
     **Never** puts a contraction into a group: those are library calls.
   }];
   let statistics = [
@@ -193,12 +193,12 @@ def DeviceOutlineKernels : Pass<"device-outline-kernels", "::mlir::ModuleOp"> {
     **Why** Values used only within a group need no memory, so kernels are made before the workspace is planned. Layers repeat,
     and so do their kernels.
     **Expects** Bodies on buffers whose operations carry `device.group`, and epilogues `device.epilogue`.
-    **Leaves** Every group, loop, copy and attention without `library` in a private function marked `host.kernel`. Buffers that
-    only its members use, each element only in the thread that computed it, become allocations inside. Equal functions are
-    merged. A kernel computes the numbers that decide where it reads or writes, from the memory that holds them. If a library
-    call needs such a number, the pass fails. A `rank.contract` includes an epilogue that suits the library; its kernel stays
-    behind it as `rank.otherwise`.
-    **Never** outlines a contraction that is in no loop.
+    **Leaves** Every group, loop, copy and attention without `library` in a private function marked `host.kernel`, or in two if
+    a sum is split. Buffers that only its members use, each element only in the thread that computed it, become allocations
+    inside. Equal functions are merged. A kernel computes the numbers that decide where it reads or writes, from the memory that
+    holds them. If a library call needs such a number, the pass fails. A `rank.contract` includes an epilogue that suits the
+    library; its kernel stays behind it as `rank.otherwise`.
+    **Never** outlines a `rank.contract` that is in no loop.
   }];
   let statistics = [
     Statistic<"numOutlined", "kernels-outlined", "Kernel launches">,

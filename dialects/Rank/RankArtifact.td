@@ -37,8 +37,8 @@ def Rank_InterfaceAttr : Rank_Facts<"Interface", "interface", "An argument or a 
     `type` is that of all slices together. If ranks own it in `slices`, dimension 0 has `rows` equal rows with the same number
     of slices each, and a slice is `runs` equal runs of elements. Runs are of whole units of `unit` elements; the runs of a
     row's first slices have one unit more if the units cannot be divided equally. On a grid of shards `axes` states the slices
-    of a row instead, with four numbers for each axis, outermost axis first: the number of parts, then dimension, chunks and
-    unit, as `pipeline.slice_dim`, `slice_outer` and `slice_unit` state them; a later axis splits the parts of an earlier one.
+    of a row instead, with four numbers for each axis, outermost axis first: the number of parts, then dimension of `type`,
+    chunks and unit (see `pipeline.slice_dim`, `slice_outer` and `slice_unit`); a later axis splits the parts of an earlier one.
     `of` is the argument that a gradient belongs to. `symbol` is the data of an argument that was a constant of the model. With
     `averaging` it is state of averages over replicas.
 
