@@ -18,8 +18,7 @@
 namespace stagewright {
 
 /// The phases that the index contains, in its order. Updates are not among
-/// them: they have no microbatch, and with twin placement there are two per
-/// stage.
+/// them: they have no microbatch, and a stage on several ranks has several.
 static constexpr std::array<ActionKind, 4> kPhases = {
     ActionKind::Forward, ActionKind::InputGradient, ActionKind::WeightGradient,
     ActionKind::Recompute};

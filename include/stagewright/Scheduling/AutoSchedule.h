@@ -46,8 +46,9 @@ struct AutoSchedule {
 };
 
 /// The best schedule found for the problem's placement. Fails if check() fails,
-/// if a search would be too large, or if memory is too small for any order:
-/// that error states by how much, and the smallest limit that suffices.
+/// if a search would be too large, if memory is too small for any order (that
+/// error states by how much, and the smallest limit that suffices), or, with
+/// twin placement, if no generator fits.
 Result<AutoSchedule> findSchedule(const ScheduleProblem &problem,
                                   const AutoScheduleOptions &options = {});
 

@@ -45,7 +45,7 @@ public:
   /// Checks that every stage runs every phase of every microbatch exactly once,
   /// with all phases of one microbatch and stage on one rank (which holds the
   /// stash), that updates are complete if there are any, and that pairs are
-  /// valid; then builds the graph. Errors include a drawing. `graph` must
+  /// valid; then builds the graph. Most errors include a drawing. `graph` must
   /// outlive it.
   static Result<Dependences> create(const Schedule &schedule,
                                     const StageGraph &graph);

@@ -45,7 +45,8 @@ struct ScheduleShape {
   /// Number of ranks without a last chunk; they are the last ranks. There are
   /// that many stages fewer.
   int64_t spare = 0;
-  /// Costs of stages and memory of ranks, if known; used by `searched`.
+  /// Costs of stages and memory of ranks, if known; used by `searched` and
+  /// `searched-zb`.
   std::shared_ptr<const ScheduleProblem> costs = {};
 };
 

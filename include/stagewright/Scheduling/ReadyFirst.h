@@ -43,7 +43,7 @@ struct Lane {
   /// One action each, or an R and its backward. Actions keep their stages: each
   /// is `stage` plus a multiple of the number of stages.
   std::vector<Order> blocks;
-  std::vector<int64_t> places; ///< By block: its number in the order.
+  std::vector<int64_t> places; ///< Of the lane in the order, increasing.
 };
 
 /// The lanes of a rank that runs the actions of `order` except updates, by

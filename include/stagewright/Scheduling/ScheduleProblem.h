@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Times and bytes of every stage, the delay of every hop, and the memory of a
+// Times and memory of every stage, the delay of every hop, and the memory of a
 // rank, without a model: the input to time, bound and search schedules.
 //
 // A rank runs one action at a time (a pair may overlap). A hop is a delay
@@ -13,7 +13,7 @@
 // directions, if two stages are on different ranks; it occupies no resource.
 // Memory, in any unit, grows by `activation` when F starts, and shrinks by
 // `activation` - `kept` when I ends and by `kept` when W ends, or by both when
-// B ends.
+// B ends or, without backwards, F.
 //
 //===----------------------------------------------------------------------===//
 
@@ -54,8 +54,8 @@ struct ScheduleProblem {
   int64_t ranks = 1, chunks = 1, microbatches = 1;
   int64_t spare = 0;              ///< Last ranks without a last chunk (Loop).
   std::vector<StageCosts> stages; ///< numStages() of them.
-  /// Delays from stage s to s + 1, and back; 0 within a rank. One less than
-  /// stages.
+  /// Delays from stage s to s + 1, and back; ignored within a rank. One less
+  /// than stages.
   std::vector<Seconds> hops;
   double memory = std::numeric_limits<double>::infinity(); ///< Of each rank.
   bool forwardOnly = false;

@@ -20,8 +20,7 @@ namespace stagewright {
 
 /// A phase of a stage: where a value is made or used.
 struct StagePhase {
-  ActionKind phase = ActionKind::Forward; ///< Forward, InputGradient or
-                                          ///< WeightGradient.
+  ActionKind phase = ActionKind::Forward; ///< F, I, W or R.
   int64_t stage = 0;
 
   friend auto operator<=>(const StagePhase &, const StagePhase &) = default;

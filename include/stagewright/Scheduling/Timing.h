@@ -52,7 +52,8 @@ struct Timeline {
 
 /// Times `schedule`: every action starts as early as its rank's order and its
 /// inputs allow. Any placement is valid; an edge between two ranks costs a hop.
-/// Fails if verify() does; memory is reported, not enforced (verifyMemory()).
+/// Fails if problem.check(), checkSize() or verify() of the chain of stages
+/// does; memory is reported, not enforced (verifyMemory()).
 /// Linear in the number of actions; 64 ranks with 2 chunks and 512 microbatches
 /// take well under a second.
 Result<Timeline> timeSchedule(const Schedule &schedule,

@@ -23,9 +23,9 @@ namespace stagewright {
 /// may occur once before I or B. All actions of one microbatch on a stage must
 /// be on one rank; different microbatches may use different ranks, as with
 /// twins. The error of a deadlock names the cycle of ranks and what each waits
-/// for; a note of every error draws the orders around it. Linear in actions
-/// times edges of a stage: 64 ranks with 2 chunks and 512 microbatches take
-/// 0.1 s.
+/// for; a note of errors about actions draws the orders around them. Linear in
+/// actions times edges of a stage: 64 ranks with 2 chunks and 512 microbatches
+/// take 0.1 s.
 Status verify(const Schedule &schedule, const StageGraph &graph);
 
 /// The same; also checks that every stage is on the rank that the placement of

@@ -73,8 +73,8 @@ void Steps::steady() {
   }
 }
 
-/// Backwards without forwards. The second half of them is split; their W run
-/// while the rank would wait for the last gradients.
+/// Backwards without forwards: the first place + 1 are whole, the others split;
+/// their W run while the rank would wait for the last gradients.
 void Steps::drain() {
   int64_t whole = rank.place + 1; // Backwards not split, of 2 (place + 1).
   for (int64_t i = 0; i < 2 * (rank.place + 1); ++i)

@@ -14,7 +14,7 @@
 //     the next free slot. The max that any rank holds in this order is the cap.
 //  2. Slot by slot, every rank runs the next action of this order. If that has
 //     to wait, the rank runs the first later action that can start: any I or W,
-//     or a forward if all actions up to it leave the rank below the cap.
+//     or a forward if all actions before it leave the rank below the cap.
 //     The shorter of two results is taken; in one of them W are run late.
 //
 // An action is moved forward only when it can start, and the others keep their

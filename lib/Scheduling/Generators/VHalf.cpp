@@ -16,10 +16,9 @@
 //   rank 3    FfFfFf  iwIFWfiwIFWfiwIFWfiwIFWfiwIFWfiwIiIWwiIWwW
 //             001122  000303111414222525333636444747555665677677
 //
-// Forwards advance one stage every two slots on the way down and every slot on
-// the way up, I the other way round, so that on every rank the lifetimes of the
-// two activations, from F to W, add up to about 6 p slots, half of those of
-// ZB-V.
+// Forwards take two slots from stage to stage in the first chunk and one in the
+// second, I the other way round, so that on every rank the lifetimes of the two
+// activations, from F to W, add up to about 6 p slots, half of those of ZB-V.
 //
 //===----------------------------------------------------------------------===//
 

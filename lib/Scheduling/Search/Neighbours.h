@@ -24,7 +24,8 @@ ScheduleProblem mergeNeighbours(const ScheduleProblem &problem);
 
 /// Repeats each action of a schedule of mergeNeighbours(problem) for every
 /// chunk: forwards and recomputes in order of stages, the others in reverse.
-/// Time and memory stay the same.
+/// Time and memory stay the same; without backwards, memory is that of one
+/// chunk at a time.
 Schedule expandNeighbours(const Schedule &merged, int64_t chunks);
 
 } // namespace stagewright::search

@@ -90,8 +90,8 @@ void Exact::run(double low) {
   proved = done();
 }
 
-/// Whether the tables take at most some megabytes, and building them a fraction
-/// of a second.
+/// Whether the tables take at most 16 MB, and building them a fraction of a
+/// second.
 static bool isSmallEnough(const ScheduleProblem &problem) {
   double states = 0;
   for (const StageCosts &stage : problem.stages)

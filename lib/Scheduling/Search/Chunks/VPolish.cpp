@@ -57,7 +57,7 @@ OrderMove Polisher::propose() {
   int32_t length = block.last - block.first + 1, last = block.last;
   int32_t kind = below(10);
   if (kind < 4 && length > 1) {
-    // To a place after the block; actions near its end delay it most often.
+    // To a place after the block; more often an action near its end.
     int32_t from = length > 8 && below(2) ? last - 1 - below(8)
                                           : last - 1 - below(length - 1);
     int32_t far = below(4) ? 0 : below(below(2) ? 6 : 60);

@@ -39,7 +39,8 @@ struct WalkProblem {
   std::vector<WalkLane> lanes;
   std::vector<std::vector<int32_t>> lanesOf; ///< By rank.
   Grains memory = 0;
-  Ticks period = 0; ///< Work of the busiest rank for one microbatch.
+  Ticks period = 0; ///< Work of the busiest rank for one microbatch, or longer
+                    ///< if a microbatch passes very long hops.
 
   explicit WalkProblem(const FastProblem &problem);
 };
