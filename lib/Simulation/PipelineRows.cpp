@@ -72,8 +72,8 @@ Part PipelineRows::append(const std::vector<size_t> &resources, size_t offset) {
   return part;
 }
 
-/// The depth of a stage is the longest path to it over all channels. Channels
-/// that only carry gradients count too.
+/// The depth of a stage is the longest path to it over all channels without a
+/// distance. Channels that only carry gradients count too.
 void PipelineRows::findDepths(const PipelineModel &model) {
   depths.assign(model.stages.size(), 0);
   for (bool changed = true; changed;) {

@@ -7,8 +7,9 @@
 //
 // Private to this folder: a PipelineModel as rows. A row is the same block of
 // all microbatches, such as the forwards of stage 3. Its block of microbatch m
-// waits for blocks of m, and for a slot that a block of an earlier microbatch
-// frees. A rebuild reuses the memory.
+// waits for blocks of m, and for those of earlier microbatches that free its
+// slot or send to it over a channel with a distance. A rebuild reuses the
+// memory.
 //
 //===----------------------------------------------------------------------===//
 

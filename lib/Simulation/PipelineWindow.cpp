@@ -26,7 +26,7 @@ static int turn(const PipelineRow &row, const PipelineRows &rows) {
 }
 
 /// Sorts the rows by turn. Rows of equal turn keep the order in which
-/// PipelineRows::build added them: by stage, then by channel.
+/// PipelineRows::build added them: stages, copies, channels.
 void PipelineEngine::layTurns() {
   std::vector<uint32_t> &sorted = byStart;
   sorted.resize(rows.size());

@@ -94,7 +94,7 @@ ScheduleWalk::criticalPath(const std::vector<size_t> &channels) const {
   while (at) {
     PipelineBlock block = blockAt(*at);
     const std::vector<TimedAction> &timed = timing.ranks[at->rank];
-    // Either action of a fused pair may have waited.
+    // Either action of a pair that overlaps may have waited.
     size_t first = at->index;
     if (first > 0 && schedule.ranks[at->rank][first].paired &&
         timed[first - 1].start == timed[first].start &&

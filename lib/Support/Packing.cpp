@@ -25,7 +25,7 @@ struct Moment {
   int item;
 };
 
-/// Times are sorted by counting if they span less than this per item.
+/// Times are sorted by counting if they span less than this per lifetime.
 constexpr int64_t kMostSpread = 16;
 
 /// All moments in order. At equal times begins come first, because a lifetime

@@ -12,11 +12,12 @@
 // to the end of its backward. Without transfers S equal stages get S - s, the
 // limit of 1F1B; every hop of c seconds adds 2 c / period.
 //
-// The bound is exact for one stage per rank if twice a hop is a multiple of the
-// period. Otherwise microbatches return at another point of the period than
-// that at which they left, or wait for other stages of a rank, and greedy ranks
-// lose some time. So all stages get n more credits, with the smallest n up to 8
-// with which a simulated step is at most 1 % slower than without limits.
+// These numbers are enough for one stage per rank if twice a hop is a multiple
+// of the period. Otherwise microbatches return at another point of the period
+// than that at which they left, or wait for other stages of a rank, and greedy
+// ranks lose some time. So all stages get n more credits, with the smallest n
+// up to 8 with which a simulated step is at most 1 % slower than without
+// limits.
 //
 //===----------------------------------------------------------------------===//
 

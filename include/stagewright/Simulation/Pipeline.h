@@ -71,8 +71,8 @@ struct PipelineChannel {
   int64_t distance = 0;
 };
 
-/// A transfer from stage `from` to stage `to` after the last backward that is
-/// part of the step: the gradient of a tied parameter.
+/// A transfer from stage `from` to stage `to` after the last backward of
+/// `from`: the gradient of a tied parameter.
 struct PipelineTie {
   size_t from = 0, to = 0;
   Seconds seconds;
@@ -118,8 +118,8 @@ struct PipelineModel {
 
   /// Checks what the simulator relies on: at least one stage and microbatch,
   /// finite times that are not negative, numbers of stages, processors and
-  /// links in range, channels from lower to higher stages, and positive rates
-  /// of shared links.
+  /// links in range, channels from lower to higher stages unless they have a
+  /// distance, and positive rates of shared links.
   Status check() const;
 
   /// Whether a channel leads to a later microbatch, so that a stage may wait
@@ -159,8 +159,8 @@ const char *toString(ExecutionOrder order);
 Result<ExecutionOrder> parseExecutionOrder(std::string_view name);
 
 /// Makespan of the step: from the first start to the last end of a block, of a
-/// tail or of a tie; infinite if it is certain to exceed `atMost`, and for
-/// Window if links share rates or a channel has a distance. `model` must pass
+/// tail or of a tie; infinite if it is more than `atMost`, and for Window if
+/// links share rates or a channel has a distance. `model` must pass
 /// check(). Deterministic; O(blocks) for Window, O(blocks log S) for the
 /// others. No order deadlocks, even if stages share processors.
 ///

@@ -88,7 +88,7 @@ struct PipelineTimeline {
 };
 
 /// The step of `model` in `order`; its makespan is makespanOf(). Fails if
-/// check() fails. O(blocks log blocks).
+/// check() fails or `order` is not defined for `model`. O(blocks log blocks).
 Result<PipelineTimeline> simulatePipeline(const PipelineModel &model,
                                           ExecutionOrder order);
 

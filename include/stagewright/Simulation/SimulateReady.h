@@ -26,8 +26,8 @@ struct ReadyRun {
   Schedule orders;
 };
 
-/// Simulates the actions of `schedule`. Fails if they are incomplete. O(n L)
-/// for n actions and L lanes of all ranks.
+/// Simulates the actions of `schedule`, except updates. Fails if they are
+/// incomplete or deadlock. O(n L) for n actions and L lanes of all ranks.
 Result<ReadyRun> simulateReady(const Schedule &schedule,
                                const StageGraph &graph, const StepTimes &times);
 

@@ -6,9 +6,10 @@
 //===----------------------------------------------------------------------===//
 //
 // The trace event format that Perfetto and chrome://tracing open: one process
-// each for devices, channels and collectives, a thread for each member of
-// these, complete events in microseconds, and arrows from the block that makes
-// a value, through its transfer, to the block that waits for it.
+// each for devices, channels (and copies to and from hosts) and collectives, a
+// thread for each device, lane and collective, complete events in microseconds,
+// and arrows from the block that makes a value, through its transfer, to the
+// block that waits for it.
 //
 //===----------------------------------------------------------------------===//
 

@@ -66,8 +66,8 @@ int64_t liveBound(const std::vector<LiveItem> &items);
 /// Pisarchyk and Lee, "Efficient memory management for deep neural net
 /// inference", 2020), and stops at the first order that reaches the bound. If
 /// the best is over 1 % above it, items in that order are moved and exchanged a
-/// limited number of times. Equal items get equal offsets on every machine. An
-/// order takes O(n log n + K log K) for K pairs of items with overlapping
+/// limited number of times. The result is the same on every machine. An order
+/// takes O(n log n + K log K) for K pairs of items with overlapping
 /// lifetimes; K is linear in n if few items are live at the same time.
 Packing pack(std::vector<PackItem> &items);
 
