@@ -23,10 +23,10 @@
 //               "port": 2.5e10, "nic": 3.125e9}
 //
 // A link of a pair takes precedence. `nic` is the bandwidth that all channels
-// of a host share, in each direction, and `port` the one that all channels of a
-// device inside its host share (an NVSwitch). A device may state its speed
-// relative to the one on which a profile was measured, and its operations a
-// second in element types other than f32:
+// between a host and others share, in each direction, and `port` the one that
+// all channels of a device inside its host share (an NVSwitch). A device may
+// state its speed relative to the one on which a profile was measured, and its
+// operations a second in element types other than f32:
 //
 //    {"name": "g0", "class": "H100", ..., "speed": 3.1,
 //     "rates": {"bf16": 9.9e14, "f8": 1.98e15},
@@ -86,7 +86,7 @@ struct Joint {
 struct Fabric {
   std::optional<Joint> inside = {};  ///< Between devices of one host.
   std::optional<Joint> between = {}; ///< Between devices of two hosts.
-  std::optional<Bandwidth> nic = {}; ///< Shared by all channels of a host.
+  std::optional<Bandwidth> nic = {}; ///< Shared by a host's channels to others.
   /// Shared by all channels of a device inside its host.
   std::optional<Bandwidth> port = {};
 };

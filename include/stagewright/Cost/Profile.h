@@ -14,7 +14,7 @@
 //
 // Times of actions, by stage and kind, include the time between their nodes but
 // no waiting; hops, by ranks, last from the send to the end of its receive.
-// Everything but the nodes is optional.
+// Everything but the class and the nodes is optional.
 //
 //===----------------------------------------------------------------------===//
 

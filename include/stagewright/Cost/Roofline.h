@@ -27,8 +27,9 @@ struct NodeWork {
 };
 
 /// max(arithmetic, bytes / bandwidth) on `device`. Contractions run at the
-/// share of the device's rate for their element type that their size reaches;
-/// other operations, and types without a rate, at its `flops`.
+/// share that their size reaches of the device's rate for their element type,
+/// or of its `flops` for a type without a rate; other operations at its
+/// `flops`.
 Seconds rooflineSeconds(const NodeWork &work, const Device &device);
 
 } // namespace stagewright

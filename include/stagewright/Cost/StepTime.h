@@ -98,9 +98,10 @@ struct RankTime {
 };
 
 /// Reads the runtime's JSON form and sets the times. A rank's device is the
-/// cluster's device of that name, or else the one of the rank's number. Fails
-/// if the cluster's devices are CPUs. `anyOrder`: for a run in which libraries
-/// may sum in any order, so that gradients of attention store no scores.
+/// cluster's device of that name, or else the one of the rank's number, modulo
+/// their count. Fails if that is a CPU. `anyOrder`: for a run in which
+/// libraries may sum in any order, so that gradients of attention store no
+/// scores.
 Result<std::vector<RankTime>> estimateStep(const std::string &json,
                                            const Cluster &cluster,
                                            bool anyOrder = false);

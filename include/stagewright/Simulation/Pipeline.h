@@ -160,9 +160,9 @@ Result<ExecutionOrder> parseExecutionOrder(std::string_view name);
 
 /// Makespan of the step: from the first start to the last end of a block, of a
 /// tail or of a tie; infinite if it is more than `atMost`, and for Window if
-/// links share rates or a channel has a distance. `model` must pass
-/// check(). Deterministic; O(blocks) for Window, O(blocks log S) for the
-/// others. No order deadlocks, even if stages share processors.
+/// links share rates or a channel has a distance. `model` must pass check().
+/// Deterministic; O(blocks) for Window, O(blocks log S) for the others. No
+/// order deadlocks, even if stages share processors.
 ///
 /// Times are integers in a unit of 10^n seconds, with at most 10^14 units in
 /// the longest block: sums are exact, equal times compare equal, and the

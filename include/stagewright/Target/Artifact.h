@@ -9,10 +9,10 @@
 // native code, the manifest in a section `.stagewright` that the runtime checks
 // before it maps any code, and one exported pointer, `stagewright_api`, through
 // which the code calls the runtime. So it has no undefined symbol of ours and
-// links only against the C library.
+// needs only the C library and libm.
 //
-// It is not a general LLVM driver: one target (the host's architecture), one
-// optimisation level.
+// It is not a general LLVM driver: one target (the host's architecture), fixed
+// optimisation levels.
 //
 //===----------------------------------------------------------------------===//
 

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Reads other planners' inputs into the IR and writes plans from it:
-// `pp-translate --import-FORMAT` and `--export-plan`.
+// Reads other planners' inputs into the IR and writes plans and schedules from
+// it: `pp-translate --import-FORMAT`, `--export-plan`, `--schedule-to-csv`.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,12 +21,13 @@
 namespace stagewright {
 
 /// A module with `problem` as `pipeline.graph @step`: for each layer a node of
-/// phase F and one of phase B (I and W if the problem has both), without
-/// bodies, whose seconds are for the device class "profiled". Values are
-/// tensors of bytes; parameters and other resident memory are arguments,
-/// gradients are results. problemOf() reads all of it back. Fails if a value
-/// goes to a node that runs before its producer, and for gradients without a
-/// parameter. O(layers + uses).
+/// phase F and, unless the problem is forward-only, one of phase B (I and W if
+/// it has both), without bodies, whose seconds are for the cluster's device
+/// classes or, without a cluster, for "profiled". Values are tensors of bytes;
+/// parameters and other resident memory are arguments, gradients are results.
+/// problemOf() reads all of it back. Fails if a value goes to a node that runs
+/// before its producer, and for gradients without a parameter. O(layers +
+/// uses).
 Result<mlir::OwningOpRef<mlir::ModuleOp>> writeGraph(mlir::MLIRContext &context,
                                                      const Problem &problem);
 

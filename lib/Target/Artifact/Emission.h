@@ -56,7 +56,7 @@ std::string writeManifest(rank::ArtifactOp artifact,
 /// Places `json` in the section that the runtime reads first.
 void embedManifest(llvm::Module &module, llvm::StringRef json);
 
-/// Object files in memory, one per function, in a deterministic order.
+/// Object files in memory, one per unit (Units.h), in a deterministic order.
 struct Objects {
   std::vector<llvm::SmallVector<char, 0>> code;
   size_t cached = 0; ///< Number of these taken from the cache.

@@ -123,7 +123,8 @@ static llvm::Error compileUnit(const Unit &unit, llvm::TargetMachine &machine,
 
 namespace {
 /// The target machines of one thread. A machine keeps state from its last use;
-/// with one per use, code does not depend on which thread compiles what.
+/// with one for kernels and one for programs, code does not depend on which
+/// thread compiles what.
 struct Machines {
   std::unique_ptr<llvm::TargetMachine> kernels;
   /// For rank programs, which are thousands of calls in a row: an optimising

@@ -40,8 +40,8 @@ struct GraphLayout {
   std::string nodeName(LayerPhase place) const;
   size_t numberOf(LayerPhase place) const;
 
-  /// Fails if a value flows against the order of nodes, or a gradient has no
-  /// parameter.
+  /// Fails if a layer does not have times for all device classes, a value flows
+  /// against the order of nodes, or a gradient has no parameter.
   static Result<GraphLayout> create(const Problem &problem);
 
 private:
