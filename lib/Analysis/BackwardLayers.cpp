@@ -20,8 +20,8 @@ static constexpr int kAny = std::numeric_limits<int>::max();
 
 /// If operation `number` inserts a part into an array, and the only reader of
 /// the result inserts the next part, moves it to the reader's layer, unless
-/// that is below `floor`. Otherwise an incomplete array would be sent from
-/// layer to layer, and copied in each of them.
+/// that is below `floor`. In its own layer, an incomplete array would be sent
+/// from layer to layer, and copied in each of them.
 static void joinParts(const StepGraph &graph, size_t number, int floor,
                       Layers &layers) {
   const StepOp &entry = graph.ops[number];

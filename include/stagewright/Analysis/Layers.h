@@ -77,7 +77,8 @@ Scopes collectScopes(const StepGraph &graph, const LayerOptions &options);
 Scopes collectParameterScopes(const StepGraph &graph,
                               const LayerOptions &options);
 /// Fills `layers` for the forward by scope. Returns false and changes nothing
-/// if the scopes do not cover the forward.
+/// if there are fewer than two scopes, if they cover less than half of the
+/// forward, or if data returns to one although not `mayReturn`.
 bool assignForwardByScope(const StepGraph &graph, const Scopes &scopes,
                           Layers &layers);
 /// Fills `layers` for the forward from the structure of the graph.

@@ -68,8 +68,8 @@ mlir::LogicalResult emitWithNotes(mlir::Location loc, const Error &error);
 mlir::LogicalResult verifySchedule(ScheduleOp schedule);
 
 /// The schedule as a function of the number of microbatches: the generator that
-/// `kind` names. An order that differs from the generator's, because it was
-/// edited by hand, is an error.
+/// `kind` names. It is an error if that is not for any number of microbatches,
+/// or if an order, edited by hand, differs from the generator's.
 mlir::FailureOr<ScheduleFamily> familyOf(ScheduleOp schedule);
 
 } // namespace stagewright::pipeline

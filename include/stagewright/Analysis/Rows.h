@@ -36,7 +36,7 @@ struct RowKind {
     Rows,    ///< Dimension `dim` has `perSample` rows of each sample, in order.
     Partial, ///< A sum over rows: the values of all slices add up to it.
     Row,     ///< Inside a loop over rows: computed from one row.
-    Sum,     ///< Inside a loop over rows: running sum in carried value `dim`.
+    Sum,     ///< Inside a loop over rows: the running sum of number `dim`.
     Mixed    ///< None of these.
   };
   Kind kind = Whole;
@@ -96,7 +96,7 @@ void narrowWholes(mlir::func::FuncOp body, BodyRows &rows);
 
 /// The result of the analysis of a graph.
 struct GraphRows {
-  int64_t samples = 0; ///< In a microbatch; 0: unknown, for the reason `mix`.
+  int64_t samples = 0; ///< In a microbatch; 0: no slices, for the reason `mix`.
   std::optional<RowMix> mix;
   llvm::DenseMap<mlir::Value, RowKind> kinds; ///< Of arguments and results.
   llvm::DenseMap<mlir::Operation *, BodyRows *> bodies; ///< By node.

@@ -26,9 +26,9 @@
 //
 // Keeping a value that is written to memory anyway (StashKeep::Written) takes
 // no time. A forward writes the values that another of its kernels reads:
-// operands and results of contractions, values live across one, and values that
-// another layer reads. Elementwise values between them are kept if that is
-// cheaper.
+// operands and results of contractions, values live across one, results of
+// reductions and other heavy work, and values that another layer reads.
+// Elementwise values between them are kept if that is cheaper.
 //
 // Operations that read only forward values but are read only by the backward
 // (factors: 1 - tanh(x)^2) may be on either side of the cut at no cost; the

@@ -37,8 +37,8 @@ struct StepOp {
   llvm::SmallVector<unsigned, 4> users;
   /// A result of the step depends on it.
   bool live = false;
-  /// The loss, or a result that is no gradient, depends on it, or it has the
-  /// attribute `pipeline.forward`.
+  /// The loss, a result that is no gradient, or an operation with the attribute
+  /// `pipeline.forward` depends on it, or it has that attribute.
   bool forward = false;
   /// It may be copied into every node that needs it instead of being sent: it
   /// depends on no argument, or ends a short chain of cheap operations that

@@ -20,7 +20,7 @@
 namespace stagewright::pipeline {
 
 enum class WorkKind {
-  /// Constants, empty tensors, fills: operations without input.
+  /// Constants, empty tensors, fills: operations that read no tensor.
   Constant,
   /// Moves, renames or repeats elements: slices, reshapes, broadcasts,
   /// transpositions, copies.
@@ -43,8 +43,8 @@ struct Work {
 /// Classifies `op`.
 Work workOf(mlir::Operation *op);
 
-/// Whether `op` sums products over a dimension (matrix products, convolutions),
-/// the operations from which layers are formed.
+/// Whether `op` sums products over a dimension (matrix products, convolutions,
+/// attention); every layer formed by structure has such operations.
 bool isContraction(mlir::Operation *op);
 
 /// Whether `op` adds two tensors of the same shape element by element.
