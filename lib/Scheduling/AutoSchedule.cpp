@@ -94,8 +94,8 @@ static LowerBounds boundsFor(const ScheduleProblem &problem,
 
 /// Searches without recomputation. With twin placement, and if ranks have
 /// several adjacent stages or some lack a chunk, it only tries the orders of
-/// generators and then, except for twins, one microbatch after another. Returns
-/// whether the best schedule is optimal.
+/// generators. If nothing fits, it tries one microbatch after another, except
+/// with twin placement. Returns whether the best schedule is optimal.
 static bool searchPlain(const ScheduleProblem &problem, Best &best) {
   for (const Schedule &seed : seedsFor(problem, best.options.split))
     best.offer(seed, seed.kind);

@@ -45,12 +45,11 @@ static Status checkStage(const PipelineModel &model, size_t number) {
     return Error{name + " has no processor"};
   for (const std::vector<size_t> *lanes :
        {&stage.leavingLanes, &stage.comingLanes})
-    if (Status status =
-            checkNumbers(*lanes, model.numLinks, name + " has link");
+    if (Status status = checkNumbers(*lanes, model.numLinks, name + ": link");
         !status)
       return status;
   return checkNumbers(stage.processors, model.numProcessors,
-                      name + " has processor");
+                      name + ": processor");
 }
 
 static Status checkChannel(const PipelineModel &model, size_t number) {
@@ -86,7 +85,7 @@ static Status checkChannel(const PipelineModel &model, size_t number) {
     std::vector<size_t> links = lanes;
     for (const std::vector<size_t> &ofLane : shared)
       links.insert(links.end(), ofLane.begin(), ofLane.end());
-    if (Status status = checkNumbers(links, model.numLinks, name + " has link");
+    if (Status status = checkNumbers(links, model.numLinks, name + ": link");
         !status)
       return status;
     if (model.sharing == LinkSharing::Turns)

@@ -44,7 +44,7 @@ struct Work {
 Work workOf(mlir::Operation *op);
 
 /// Whether `op` sums products over a dimension (matrix products, convolutions,
-/// attention); every layer formed by structure has such operations.
+/// attention). Without scopes, layers are cut between such operations.
 bool isContraction(mlir::Operation *op);
 
 /// Whether `op` adds two tensors of the same shape element by element.

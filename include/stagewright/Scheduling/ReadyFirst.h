@@ -43,7 +43,8 @@ struct Lane {
   /// One action each, or an R and its backward. Actions keep their stages: each
   /// is `stage` plus a multiple of the number of stages.
   std::vector<Order> blocks;
-  std::vector<int64_t> places; ///< Of the lane in the order, increasing.
+  /// Numbers in the order, increasing; the k-th block is due at the k-th.
+  std::vector<int64_t> places;
 };
 
 /// The lanes of a rank that runs the actions of `order` except updates, by

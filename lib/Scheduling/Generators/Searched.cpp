@@ -30,7 +30,7 @@ static Result<Schedule> search(const ScheduleShape &shape,
     return Error{name + " is for up to " + std::to_string(kMostActions) +
                  " actions, got " + std::to_string(problem.microbatches) +
                  " microbatches of " + std::to_string(actions) +
-                 "; take another schedule"};
+                 " actions; take another schedule"};
   AutoScheduleOptions options;
   options.effort = kEffort;
   options.split = self.splitsBackward;

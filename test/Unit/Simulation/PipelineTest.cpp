@@ -200,7 +200,7 @@ TEST(Pipeline, CheckNamesWhatIsWrong) {
   model = good;
   model.channels[0].backwardLanes = {4};
   EXPECT_EQ(model.check().error().message,
-            "channel 0 has link number 4 is out of range; there are 1");
+            "channel 0: link number 4 is out of range; there are 1");
   model = good;
   model.microbatches = 0;
   EXPECT_FALSE(model.check());
