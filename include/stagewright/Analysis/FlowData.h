@@ -11,6 +11,7 @@
 //   pipeline.flows = [{bytes = 4096 : i64, from = 0 : i64, from_host = 0 : i64,
 //                      rate = 1.0e+09 : f64, to = 1 : i64, to_host = 1 : i64}]
 //   pipeline.nics = [{host = 0 : i64, in = 1 : i64, out = 1 : i64}, ...]
+//   pipeline.degree = 1 : i64
 //   pipeline.flow_schedule = {critical_path = ..., degree = ..., link_load =
 //                             ..., makespan = ..., policy = "oes"}
 //

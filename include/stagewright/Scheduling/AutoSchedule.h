@@ -5,10 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The search starts from all generators, then uses greedy construction with
-// many settings, local search with restarts, and exact search on small
-// problems. It stops as soon as the lower bound is met. Deterministic: effort
-// is counted in steps, not in seconds.
+// The search starts from all generators. With one stage per rank, greedy
+// construction with many settings, exact search on small problems and local
+// search follow; with several stages, construction by rounds and by walks along
+// patterns, and annealing. It stops as soon as the lower bound is met.
+// Deterministic: effort is counted in steps, not in seconds.
 //
 //===----------------------------------------------------------------------===//
 

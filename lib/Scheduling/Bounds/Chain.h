@@ -62,7 +62,7 @@ public:
   double weightTime(int64_t stage) const {
     return problem.stages[stage].weightGradient.value;
   }
-  /// F, I and W of all stages of `rank` for one microbatch.
+  /// All actions of `rank` for one microbatch: F, I and W of its stages, or F.
   double work(int64_t rank) const;
   /// How much longer than their shares the first F and the last backward of a
   /// rank take together; they are in no pair.
