@@ -25,7 +25,8 @@ constexpr double kTolerance = 1e-5;
 /// that is larger, relative to its terms, must not be dropped: a later factor
 /// may make it large.
 constexpr double kRounding = 1e-14;
-/// exp is 0 below this in double precision.
+/// exp is 0 below this in double precision; larger negative constants in
+/// exponents are those of masks.
 constexpr double kLeastExponent = -745;
 
 //===----------------------------------------------------------------------===//

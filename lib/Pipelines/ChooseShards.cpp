@@ -56,7 +56,7 @@ constexpr double kNearBest = 1.1;
 
 /// The plans for one number of shards, and the fastest of them.
 struct Found {
-  PipelineShape shape;
+  GangShape shape;
   Seconds seconds = Seconds(std::numeric_limits<double>::infinity());
   /// What the planner of gangs expects of plans that were not tried.
   Seconds expected = Seconds(std::numeric_limits<double>::infinity());
@@ -97,7 +97,7 @@ public:
   FailureOr<ShardChoice> run();
 
 private:
-  CompileOptions optionsOf(const PipelineShape &shape, bool halves) const;
+  CompileOptions optionsOf(const GangShape &shape, bool halves) const;
   void planWhole();
   Seconds boundOfWhole(Found &found);
   void planGroupsOf(int64_t ways);
@@ -122,8 +122,7 @@ private:
   Seconds least = Seconds(std::numeric_limits<double>::infinity());
 };
 
-CompileOptions Search::optionsOf(const PipelineShape &shape,
-                                 bool halves) const {
+CompileOptions Search::optionsOf(const GangShape &shape, bool halves) const {
   CompileOptions own = options;
   if (shape.ways == 1) { // The planner chooses stages and replicas.
     own.shards = std::nullopt;
@@ -204,7 +203,7 @@ Seconds Search::boundOfWhole(Found &found) {
 /// Options that form layers of as many shards as `found` has, for any number of
 /// stages.
 CompileOptions Search::optionsOfLayers(const Found &found, bool halves) const {
-  PipelineShape shape = found.shape;
+  GangShape shape = found.shape;
   shape.groups = devices / shape.ways;
   return optionsOf(shape, halves);
 }
@@ -337,7 +336,7 @@ std::vector<ShardPlan> Search::planInLess(size_t form, int64_t less) {
 }
 
 void Search::tell(const Found &found) {
-  const PipelineShape &shape = found.shape;
+  const GangShape &shape = found.shape;
   InFlightDiagnostic remark = emitRemark(module.getLoc());
   remark << (shape.ways == 1
                  ? "whole layers"

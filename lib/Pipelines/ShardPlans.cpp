@@ -66,7 +66,7 @@ private:
   Status addGroup(const GangProblems &problems, PlacedFamily family,
                   ShardPlans &result) const;
   /// Adds a plan in which `repeated` levels repeat their forwards.
-  Status add(const PipelineShape &shape, Seconds seconds,
+  Status add(const GangShape &shape, Seconds seconds,
              const StagesOfShards &stages,
              const std::vector<LevelRange> &repeated, ShardPlans &result) const;
 
@@ -79,7 +79,7 @@ private:
 };
 } // namespace
 
-Status ShardPlanner::add(const PipelineShape &shape, Seconds seconds,
+Status ShardPlanner::add(const GangShape &shape, Seconds seconds,
                          const StagesOfShards &stages,
                          const std::vector<LevelRange> &repeated,
                          ShardPlans &result) const {
@@ -115,7 +115,7 @@ Status ShardPlanner::addPipeline(const GangProblems &problems,
                                       : planPlaced(problems.most, family);
   if (!plan)
     return plan.error();
-  PipelineShape shape{ways, 1, 1, 1, plan->schedule};
+  GangShape shape{ways, 1, 1, 1, plan->schedule};
   std::set<size_t> groups;
   for (const StagePlan &stage : plan->stages)
     groups.insert(stage.devices.front());
@@ -141,8 +141,8 @@ static Error noMemory(const Problem &problem) {
 Status ShardPlanner::addGroup(const GangProblems &problems, PlacedFamily family,
                               ShardPlans &result) const {
   auto generator = findGenerator(options.schedule);
-  if (!fine.wholeBackward || options.stages.value_or(1) != 1 ||
-      options.chunks.value_or(1) != 1 ||
+  if ((!fine.wholeBackward && !fine.forwardOnly) ||
+      options.stages.value_or(1) != 1 || options.chunks.value_or(1) != 1 ||
       (generator && generator->splitsBackward))
     return {};
   int64_t most = std::min(int64_t(problems.most.cluster.devices.size()),
@@ -165,7 +165,7 @@ Status ShardPlanner::addGroup(const GangProblems &problems, PlacedFamily family,
   stage.end = levels.size();
   for (int64_t copy = 0; copy < copies; ++copy)
     stage.groups.push_back(size_t(copy));
-  PipelineShape shape{ways, 1, 1, copies, ""};
+  GangShape shape{ways, 1, 1, copies, ""};
   Status status = add(shape, *bound, stages, {}, result);
   std::vector<LevelRange> repeated = allButLast(sharded);
   if (!status || !sharded.repeats || repeated.empty())

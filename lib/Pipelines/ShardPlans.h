@@ -17,7 +17,7 @@ namespace stagewright {
 
 /// `copies` pipelines, each of `groups` gangs of `ways` devices, with `chunks`
 /// stages on each gang.
-struct PipelineShape {
+struct GangShape {
   int64_t ways = 1, groups = 1, chunks = 1, copies = 1;
   std::string schedule = {};
 
@@ -26,7 +26,7 @@ struct PipelineShape {
 
 /// A plan that is worth a trial.
 struct ShardPlan {
-  PipelineShape shape;
+  GangShape shape;
   Seconds seconds;  ///< As the planner of gangs expects.
   std::string json; ///< For pipeline-partition.
   /// The graph with the layers that repeat their forwards; null: none does.

@@ -123,7 +123,6 @@ private:
   void makeReady(BlockId block);
   void start(BlockId block);
   void complete(BlockId block);
-  void complete(BlockId block, Ticks start);
   void freeResource(uint32_t resource);
   void awaken(uint32_t processor);
   bool isFree(const ReadyQueue &queue) const;

@@ -13,11 +13,12 @@ namespace stagewright {
 
 PlacedFamily gangFamily(const Problem &problem, const std::string &schedule) {
   PlacedFamily family;
+  bool splits = !problem.wholeBackward && !problem.forwardOnly;
   for (const Generator &generator : allGenerators()) {
     bool isAround = generator.placement == Placement::Linear ||
                     generator.placement == Placement::Loop;
     if (isAround && !generator.isSearched &&
-        generator.splitsBackward != problem.wholeBackward &&
+        generator.splitsBackward == splits &&
         (schedule.empty() || schedule == generator.name))
       family.generators.push_back(generator);
   }

@@ -18,7 +18,7 @@ class ShardTrials : public testing::Test {
 protected:
   static ShardPlan planOf(std::string name, double seconds,
                           int64_t groups = 2) {
-    PipelineShape shape;
+    GangShape shape;
     shape.groups = groups;
     return {shape, Seconds(seconds), std::move(name), {}};
   }

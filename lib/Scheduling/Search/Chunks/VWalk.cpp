@@ -176,7 +176,7 @@ const FastOrders &Walk::run(const WalkPlan &given, const WalkSettings &by,
   pullLimit = Grains(double(problem.memory) * by.pullMemory);
   for (const std::vector<int32_t> &lanes : problem.lanesOf) {
     for (size_t i = 0; i < lanes.size(); ++i) {
-      double earlier = by.preferLater * double(i / 3);
+      double earlier = by.preferLater * double(i / problem.phases);
       if (lanes[i] % 3 == I)
         earlier += by.preferInput;
       bias[lanes[i]] = Ticks(earlier * double(problem.period));
