@@ -50,8 +50,8 @@ std::vector<int64_t> numbersOfShards(const Cluster &cluster) {
 
 namespace {
 
-/// A plan of gangs is tried if the planner of gangs expects it to take at
-/// most kNearBest times as long as the best plan so far.
+/// A plan of gangs is tried if the planner of gangs expects it to take less
+/// than kNearBest times as long as the best plan so far.
 constexpr double kNearBest = 1.1;
 
 /// The plans for one number of shards, and the fastest of them.

@@ -18,7 +18,7 @@ static constexpr const char *kName = "stagewright-pipeline";
 
 namespace {
 /// CompileOptions as text options of a pipeline: all but `to` and `from` set
-/// one member. Numbers that are not given are -1.
+/// one member. Integers that are not given are -1.
 class TypedOptions : public PassPipelineOptions<TypedOptions> {
 public:
   TypedOptions();

@@ -26,14 +26,16 @@ static std::string joined(ArrayRef<StringAttr> names) {
 /// Describes how replicas average their parameters.
 static void describeAveraging(pipeline::AveragingAttr rule,
                               llvm::raw_ostream &stream) {
-  stream << llvm::formatv("replicas average every {0} steps, merged {1} later "
-                          "({2}",
+  stream << llvm::formatv("replicas average every {0} steps, merged {1} steps "
+                          "later ({2}",
                           rule.getEvery(), rule.getDelay(),
                           rule.getMerge().getValue());
   if (!rule.isCorrected())
     stream << llvm::formatv(", xi {0}", rule.getXi().getValueAsDouble());
-  stream << llvm::formatv("): progress {0:F2} of {1} steps, averages {2} old\n",
-                          rule.progress(), rule.getEvery(), rule.getDelay());
+  stream << llvm::formatv(
+      "): of {1} steps the share {0:F2} takes effect, averages are {2} steps "
+      "old\n",
+      rule.progress(), rule.getEvery(), rule.getDelay());
   if (!rule.getAllReduce() || !rule.getStep())
     return;
   Seconds sum(rule.getAllReduce().getValueAsDouble());

@@ -32,8 +32,8 @@ static constexpr double kMore[] = {1.25, 1.125, 1.06, 1.03, 1.015},
 /// plan, its arenas are assumed to fit.
 static constexpr double kSlack = 1.05;
 
-/// Whether replicas might share samples, and some plan might not fit: only then
-/// have workspaces been measured (MeasureWorkspaces.h).
+/// Whether replicas might share samples, and workspaces have been measured,
+/// which is not done if every plan fits (MeasureWorkspaces.h).
 static bool mayDepend(pipeline::GraphOp graph) {
   return pipeline::rowsOf(graph).samples > 1 &&
          llvm::any_of(

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // pipeline-partition counts the bytes of a rank before it is lowered, up to a
-// few percent too many. If replicas share samples and the count leaves less
-// than 5 % of a device's memory, this lowers the plan and checks the arenas. If
+// few percent too many. If replicas share samples and a device's memory is less
+// than 1.05 times the count, this lowers the plan and checks the arenas. If
 // pipeline-partition finds no plan, this takes its plan for slightly more
 // memory. If the arenas do not fit, other shares are tried
 // (Planning/ShareSearch.h).

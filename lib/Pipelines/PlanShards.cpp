@@ -22,7 +22,7 @@ namespace {
 /// A pipeline of gangs of devices, each of which shares its layers among its
 /// devices, and copies of the pipeline that take microbatches in turn.
 struct Groups {
-  int64_t stages = 1, chunks = 1; ///< Chunks: stages per group.
+  int64_t stages = 1, chunks = 1; ///< Chunks: stages per gang.
   int64_t copies = 1;
   Placement placement = Placement::Linear;
   std::string schedule;

@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// pipeline-shard creates a layer for each level and shard. Each shard has its
-// own device, and each of its layers is a stage of that device, like a chunk of
-// an interleaved schedule. The layers of one level are parallel stages that do
-// not wait for each other. With --stages the levels are divided among several
-// gangs of such devices, which form a pipeline (Scheduling/Gangs.h).
+// pipeline-shard creates layers for each level and shard. Each shard has its
+// own device, and its layers of a level are a stage of that device, like a
+// chunk of an interleaved schedule. The layers of one level are parallel stages
+// that do not wait for each other. With --stages the levels are divided among
+// several gangs of such devices, which form a pipeline (Scheduling/Gangs.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,9 +21,9 @@
 
 namespace stagewright {
 
-/// The plan of `graph`, as JSON for pipeline-partition: a stage for each layer.
-/// Fails with an error if there are too few devices, or fewer levels than
-/// stages.
+/// The plan of `graph`, as JSON for pipeline-partition: a stage for each level
+/// (or head with its tail) and shard. Fails with an error if `options` do not
+/// suit shards, or if there are too few devices or levels.
 mlir::FailureOr<std::string> planShards(pipeline::GraphOp graph,
                                         const CompileOptions &options);
 

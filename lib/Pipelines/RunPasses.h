@@ -18,7 +18,7 @@
 
 namespace stagewright {
 
-/// So much memory, in bytes, that every plan fits.
+/// A limit on memory with which every plan fits.
 inline constexpr const char *kUnlimitedMemory = "4194304GiB";
 
 /// Runs the passes that `build` appends on `trial`, a copy of a module. It is

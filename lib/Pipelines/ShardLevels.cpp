@@ -16,7 +16,8 @@
 namespace stagewright {
 
 /// Sets the bytes that cross the end of each level: every value once for each
-/// shard that reads it behind the end. `places`: level and shard by layer.
+/// shard that reads it on the other side of the end. `places`: level and shard
+/// by layer.
 static void countBytes(const Problem &problem,
                        ArrayRef<std::pair<size_t, size_t>> places,
                        std::vector<ShardLevel> &levels) {
@@ -41,9 +42,9 @@ static void countBytes(const Problem &problem,
     level.bytes = bytes += change;
 }
 
-/// No stage ends where another end at most this many levels away has less than
-/// half of the bytes. From a head to the next one are three levels: the head,
-/// its tail and a level that ends no stage.
+/// Planners end no stage where another end at most this many levels away has
+/// less than half of the bytes. From a head to the next one are three levels:
+/// the head, its tail and a level that ends no stage.
 static constexpr size_t kNearby = 3;
 
 static void dropWideEnds(std::vector<ShardLevel> &levels) {

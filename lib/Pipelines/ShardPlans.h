@@ -37,7 +37,7 @@ struct ShardPlans {
   std::vector<ShardPlan> plans;
   /// Lower bound on the time of all plans that were searched.
   Seconds bound;
-  std::string problem; ///< Why there is no plan, or not both.
+  std::string problem; ///< Why a plan of one of the two kinds is missing.
 };
 
 /// The plans for `graph`, whose layers are split over `ways` shards, that agree

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The planner of gangs knows the time and the memory of a plan only about. So
-// its plans are tried as programs, the one that it expects to be the fastest
+// The planner of gangs only estimates the time and the memory of a plan. So its
+// plans are tried as programs, the one that it expects to be the fastest
 // first. A pipeline that does not fit in memory after all is planned again for
 // devices with less memory.
 //

@@ -35,7 +35,8 @@ static bool choosesPlanner(const PlanRequest &request) {
          request.planner == "placed";
 }
 
-/// Whether several stages per device are requested.
+/// Whether several stages per device, or a placement other than linear, are
+/// requested.
 static bool asksForPlaces(const PlanRequest &request) {
   return request.chunks > 1 ||
          (!request.placement.empty() && request.placement != "linear");

@@ -121,7 +121,7 @@ ShareSearch::Fit ShareSearch::fitOf(const Shares &shares) const {
   return fit;
 }
 
-/// Seconds of a microbatch on the slowest replica.
+/// A number in proportion to the seconds of the slowest replica.
 double ShareSearch::secondsOf(const Shares &shares) const {
   double slowest = 0;
   for (size_t s = 0; s < shares.size(); ++s)

@@ -76,8 +76,8 @@ struct CompileOptions {
   std::string planner;           ///< name of a planner
   /// Max devices of one stage; 0 or absent: no limit.
   std::optional<int64_t> maxReplicas;
-  /// Level of recomputation of every layer; 0 keeps all values that its
-  /// backward reads. Absent: as low as the devices' memory allows.
+  /// Level of recomputation of every layer; 0 repeats no more than `stash`
+  /// says. Absent: as low as the devices' memory allows.
   std::optional<int64_t> recomputeLevel;
   /// Whether values kept for backwards are offloaded to the host: auto, none or
   /// all, as for pipeline-partition; empty: auto.
@@ -106,8 +106,9 @@ struct CompileOptions {
   /// Name of a generator; `plan`: the fastest that the planner finds; `auto`:
   /// the fastest that a search finds for the plan; or a PyTorch file `….csv`.
   std::string schedule = "plan";
-  /// Whether backwards are split into I and W for every schedule. False: only
-  /// if the schedule, or a better plan, runs I and W apart.
+  /// Whether backwards are split into I and W under the schedule `plan`. False:
+  /// only if a given plan, or a better one, runs I and W apart. Other schedules
+  /// determine it themselves.
   bool halves = false;
   /// Whether the module is one that was compiled to `Level::Layers`: the next
   /// step merges I and W of its backwards, or leaves them split.
@@ -167,9 +168,10 @@ void buildCompilePipeline(mlir::OpPassManager &manager,
                           CompileReport *report = nullptr);
 
 /// Marks the parameters that `options.annotate` names, and sets the number of
-/// shards and the number of stages for which split(n) in the step asks. Emits
-/// an error if annotations or options contradict each other. Does nothing if
-/// there are no annotations, or the layers are formed already.
+/// shards and the number of stages for which annotations with split(n) ask.
+/// Emits an error if annotations or options contradict each other. Does nothing
+/// without annotations; if the layers are formed already, `options.annotate` is
+/// an error.
 mlir::LogicalResult applyAnnotations(mlir::ModuleOp module,
                                      CompileOptions &options);
 

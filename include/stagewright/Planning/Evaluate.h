@@ -10,7 +10,7 @@
 //
 // Stage n has the layers I, which take f(I, v) and b(I, v) seconds forward and
 // backward on device v, and r devices D. Device v has share x_v of a microbatch
-// (x_v = 1/r on equal devices, else in proportion to speed, rounded up to whole
+// (x_v = 1/r on equal devices, else in proportion to speed, rounded to whole
 // samples where their number is known). With recomputation B_n includes F_n:
 //   F_n = max_v x_v f(I, v), B_n = max_v x_v b(I, v).
 // Channel from senders u to receivers v, with q_uv = x_u x_v * bytes between a
@@ -33,9 +33,9 @@
 
 namespace stagewright {
 
-/// The share of a microbatch that each replica works on. They add up to 1, or
-/// to more if they are rounded up to whole samples. `seconds`: of a whole
-/// microbatch, by replica.
+/// The share of a microbatch that each replica works on, in whole samples if
+/// `samples` is not 0; they add up to 1. `seconds`: of a whole microbatch, by
+/// replica.
 std::vector<double> sharesOf(const std::vector<double> &seconds,
                              const CostModel &model, int64_t samples);
 
@@ -67,14 +67,15 @@ Seconds allReduceTime(const Network &network,
                       const std::vector<size_t> &devices, Bytes bytes);
 
 /// The pipeline of `plan`'s stages, with the seconds of each stage and channel.
-/// Fills the second part of each stage except `memory` and `binding`. Where
-/// flows share links, links 2 h and 2 h + 1 are the NIC of host h, out and in.
+/// Fills the second part of each stage except `memory`, `host` and `binding`.
+/// Where flows share links, links 2 h and 2 h + 1 are the NIC of host h, out
+/// and in.
 PipelineModel pipelineOf(const Problem &problem, const Network &network,
                          Plan &plan);
 
 /// Max microbatches that stage n = `fromEnd` (1: the last) holds between F and
-/// B under `order`: n in 1F1B and CapA, 2n - 1 in CapB, 4 (n - 1) + 1 in
-/// Window, but at most M; M in the other orders.
+/// B under `order`: n in 1F1B and CapA, 2n - 1 in EarlyBackward, 4 (n - 1) + 1
+/// in Window, but at most M; M in the other orders.
 int64_t inFlightOf(ExecutionOrder order, int64_t fromEnd, int64_t microbatches);
 
 /// The same for one of a stage's `own` replicas that take turns, if this stage
@@ -201,9 +202,10 @@ StagePlan stageOf(int64_t first, int64_t end, std::vector<size_t> devices);
 /// larger only because of rounding.
 Seconds boundOf(Seconds bound, Seconds time);
 
-/// Simulates `plan` in every order that `problem` allows and that fits in
-/// memory, keeps the fastest, and fills in everything except the family bound.
-/// The error names the stage that does not fit, and by how much.
+/// Simulates `plan` in every order that `problem` allows (with recomputation,
+/// offloading or other shares where it does not fit in memory), keeps the
+/// fastest, and fills in everything except the family bound. The error names
+/// the stage that does not fit, and by how much.
 Status evaluate(const Problem &problem, const Network &network, Plan &plan);
 
 } // namespace stagewright

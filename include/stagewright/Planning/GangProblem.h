@@ -9,11 +9,11 @@
 // problem in which every gang is one device. So planners cut them into stages,
 // replicate and place them like whole layers, and bound what they find.
 //
-// pipeline-shard splits layers into levels: a level has one layer on every
-// device of the gang, and these read values of the level before it from all
-// devices. In a pipeline of several gangs each gang runs one action at a time,
-// level by level. If device r waits m_k(r) seconds for the values of the other
-// devices and then computes level k for c_k(r) seconds, the action takes
+// pipeline-shard splits layers into levels: a level has at least one layer on
+// every device of the gang, and these read values of the level before it from
+// all devices. In a pipeline of several gangs each gang runs one action at a
+// time, level by level. If device r waits m_k(r) seconds for the values of the
+// other devices and then computes level k for c_k(r) seconds, the action takes
 //
 //   at most   sum over k of max over r of (m_k(r) + c_k(r)),
 //   at least  sum over k of min over r of (m_k(r) + c_k(r)).
@@ -67,8 +67,8 @@ struct RepeatedLayers {
 void joinToChain(const Problem &problem, ShardedLayers &layers);
 
 /// A problem with gangs of consecutive devices as devices, and with one layer
-/// for each stage of the finest cut. Bytes are those of one shard, and the
-/// bandwidths of hosts are divided among the shards that send at a time.
+/// for each stage of the finest cut. Bytes are those of one shard; in `most`,
+/// the bandwidths of hosts are divided among the shards that send at a time.
 /// Devices beyond the last whole gang are left out.
 struct GangProblems {
   Problem most;    ///< With the sum above of the maxima as times.
@@ -84,9 +84,9 @@ Result<GangProblems> gangProblems(const Problem &problem,
 
 /// The family of pipelines of gangs under the linear and looped schedules that
 /// are not searched and that split backwards as `problem` does. Schedules that
-/// go to the last gang and back, such as zb-v, are used only for a given number
-/// of stages. `schedule`: the only one allowed, or empty for any; the family
-/// has no generator if the schedule is not one of these.
+/// go to the last gang and back, such as zb-v, are not among them: they need a
+/// given number of shards and of stages. `schedule`: the only one allowed, or
+/// empty for any; the family has no generator if it is not one of these.
 PlacedFamily gangFamily(const Problem &problem, const std::string &schedule);
 
 /// The faster of two plans of planPlaced(): for `problem`, whose layers may

@@ -24,7 +24,7 @@ inline constexpr int64_t kMostProfileDevices = 10000;
 Result<nlohmann::json> parseProfileJson(const std::string &text,
                                         const std::string &file);
 
-/// Checks that a time or a number of bytes is finite and not negative.
+/// Checks that a time or a number of bytes is from 0 to kMostBytes.
 Status checkAmount(double amount, const std::string &where, const char *field);
 
 } // namespace stagewright

@@ -26,8 +26,9 @@ std::string planToJson(const Problem &problem, const Plan &plan,
                        const std::vector<UniformPlan> &uniform = {},
                        const std::vector<SearchOutcome> &searches = {});
 
-/// Reads the first part of each stage (nodes, devices, recompute, ways) and the
-/// order back; evaluate() finds the rest. `file` names the text in errors.
+/// Reads the first part of each stage and the order or schedule back;
+/// evaluate() or evaluatePlaced() finds the rest. `file` names the text in
+/// errors.
 Result<Plan> planFromJson(const std::string &text, const std::string &file,
                           const Problem &problem);
 

@@ -30,10 +30,10 @@ namespace stagewright {
 /// plan's own lower bound, and the least time to fill and drain the pipeline
 /// with no load above a cap). Plans whose lower bound is below the best time
 /// are simulated in every execution order. Stages that do not fit in memory
-/// recompute. On small clusters the plans of DAPPLE and PipeDream are simulated
-/// too. Ties: fewer stages, earlier cuts, narrower stages, lower devices. Time
-/// O(S L V^3) per list for S stages, L layers and V devices; see
-/// docs/planner.md.
+/// recompute or offload, or their replicas get other shares. On small clusters
+/// the plans of DAPPLE and PipeDream are simulated too. Ties: fewer stages,
+/// earlier cuts, narrower stages, lower devices. Time O(S L V^3) per list for S
+/// stages, L layers and V devices; see docs/planner.md.
 ///
 /// Source: Luo et al., "Efficient Pipeline Planning for Expedited Distributed
 /// DNN Training" (INFOCOM 2022), as specified in docs/planner.md.
@@ -68,8 +68,9 @@ Result<Plan> planAuto(const Problem &problem);
 /// The same with the errors of planSppBriefly().
 Result<Plan> planAutoBriefly(const Problem &problem);
 
-/// Cuts the chain into `stages` stages (default: as many as devices) with the
-/// least max load of a stage or cut, by an exact dynamic program. The load of a
+/// Cuts the chain into `stages` stages (default: as many as devices, or layers
+/// if these are fewer) with the least max load of a stage or cut, by an exact
+/// dynamic program. The load of a
 /// stage is its F + I + W, that of a cut the transfer time of all values across
 /// it, both ways. Stage s is on device s, without replicas. Of equal optima it
 /// takes the one with the least sum of squared loads. Time O(S L^2).

@@ -20,9 +20,8 @@
 namespace stagewright {
 
 /// The execution orders that programs can have: a generator of the same name
-/// writes each. Planners simulate them (with transfers that occupy their links,
-/// and replicas that share microbatches); they time other generators'
-/// schedules.
+/// writes each. evaluate() simulates plans in these orders, evaluatePlaced() in
+/// the schedules of other generators.
 inline constexpr ExecutionOrder kProgramOrders[] = {
     ExecutionOrder::OneFOneB, ExecutionOrder::Window,
     ExecutionOrder::EarlyBackward, ExecutionOrder::GPipe};

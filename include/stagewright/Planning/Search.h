@@ -85,8 +85,9 @@ struct SearchPoint {
 
 struct SearchOptions {
   std::string driver = "dp"; ///< In allSearchDrivers().
-  int64_t evaluations = 0;   ///< Max plans evaluated; 0: kUsualEvaluations.
-  double seconds = 0;        ///< Max seconds of the search; 0: no limit.
+  /// Max plans evaluated; 0: kUsualEvaluations, for `exhaustive` all.
+  int64_t evaluations = 0;
+  double seconds = 0; ///< Max seconds of the search; 0: no limit.
   uint64_t seed = 1;
   /// A file of all evaluations, one JSON object a line. If it exists, the
   /// search goes on where it ended: with equal limits it repeats its decisions,
@@ -153,7 +154,8 @@ Result<SearchOutcome> search(const SearchSpace &space,
 Result<Plan> planBySearch(const Problem &problem, SearchOptions options,
                           SearchOutcome &outcome, const Plan *start = nullptr);
 
-/// "q: 812 of 24310 plans in 0.4 s, best 12.31 ms": one line about a search.
+/// One line about a search, such as "q: 812 of 24310 plans evaluated in 400.0
+/// ms, best 12.31 ms, seed 1".
 std::string describeSearch(const SearchOutcome &outcome);
 
 /// A picture of searches on one problem: best time so far against evaluated

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Private to this folder: the results of DAPPLE's search, for other planners.
+// Private to the planners: the results of DAPPLE's search.
 //
 //===----------------------------------------------------------------------===//
 

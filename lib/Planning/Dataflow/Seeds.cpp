@@ -42,7 +42,7 @@ private:
 };
 } // namespace
 
-/// Places the tasks in order, tasks that have only one machine first. Among the
+/// Places the tasks in order, those with a stated machine first. Among the
 /// allowed machines with room, each task goes to the one with the least `rank`.
 /// If none has room, it goes to an allowed one without, and the placement does
 /// not fit.

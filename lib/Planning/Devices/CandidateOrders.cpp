@@ -71,7 +71,7 @@ private:
 };
 } // namespace
 
-/// Compares devices by `speed`, which profiles state, then by `flops`.
+/// Compares devices by `speed`, which scales profiled times, then by `flops`.
 static bool isFaster(const Device &a, const Device &b) {
   return a.speed != b.speed ? a.speed > b.speed : a.flops > b.flops;
 }

@@ -10,7 +10,8 @@
 
 namespace stagewright {
 
-/// Chooses the shard that holds the most parameters, gradients and inputs.
+/// Chooses the shard with the most bytes of parameters, gradients and other
+/// residents.
 void GangBuilder::chooseShard() {
   std::vector<int64_t> bytes(ways, 0);
   for (const Resident &resident : fine.residents) {

@@ -36,7 +36,7 @@ GangCluster gangCluster(const Cluster &cluster, const Network &network,
 
 /// How the messages of a device wait for each other.
 struct GangWaits {
-  bool isLeast = false;  ///< Count only certain waits, for lower bounds.
+  bool isLeast = false;  ///< Count only waits that are sure; for lower bounds.
   bool areShared = true; ///< CostModel::sharedNics.
 };
 

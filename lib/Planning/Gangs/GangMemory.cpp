@@ -38,9 +38,9 @@ void GangBuilder::collectLocals() {
 
 /// By layer: bytes of the rings of messages that only the receiving actions
 /// read, if layers are at level `recompute`. All levels of a device share them
-/// (RankMemory::add()), so the level that gets the most counts. Of a value from
-/// another layer of the gang there is a message from each shard: a stage of
-/// another gang may make it, and one does where the most is received.
+/// (RankMemory::add()), so the level that gets the most counts. A value from
+/// another layer of the gang is a message even if the same shard makes it: that
+/// layer may be on another gang.
 std::vector<Bytes> GangBuilder::ringsOf(int64_t recompute) const {
   std::vector<double> received(ofLevel.size(), 0);
   for (const LayerValue &value : fine.values) {

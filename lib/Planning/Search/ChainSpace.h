@@ -29,7 +29,7 @@ namespace stagewright {
 class ChainSpace : public SearchSpace {
 public:
   /// Offers the device orders of planSpp() (chooseLists()) and, if `start` is
-  /// given and uses all devices, the order of its devices.
+  /// given and its stages share no devices, its order (listOf()).
   ChainSpace(const Problem &problem, const Network &network,
              const Plan *start = nullptr);
 

@@ -31,8 +31,8 @@ public:
   double time(const Decisions &plan);
   /// Whether the plan has been evaluated.
   bool knows(const Decisions &plan) const { return times.contains(plan); }
-  /// Whether the budget is spent, all plans are evaluated, or too many requests
-  /// in a row were for known plans.
+  /// Whether the budget is spent, all plans are evaluated or ruled out, too
+  /// many requests in a row were for known plans, or the log cannot be written.
   bool isOver() const;
   /// How many requests in a row were for known plans.
   int64_t known() const { return repeats; }

@@ -8,7 +8,8 @@
 // The boundaries of a pipeline are links between neighbours in the device list,
 // so a good list is a short path over fast links: the travelling salesman
 // problem without the return. Greedy paths are improved by reversing a part
-// (2-opt) and by moving one block (or-opt) until no change is cheaper.
+// (2-opt) and by moving one block (or-opt) until no change is cheaper, in a
+// limited number of sweeps.
 //
 //===----------------------------------------------------------------------===//
 

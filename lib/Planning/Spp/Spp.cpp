@@ -44,7 +44,7 @@ static constexpr size_t kMostDevicesOfAllLists = 32;
 /// many devices it also runs with limits on replicas, which finds other plans.
 static constexpr int64_t kMostDevicesOfLimits = 16;
 
-/// How often the search is repeated around the best plan.
+/// Max rounds of the search; all but the first search around the best plan.
 static constexpr int kRounds = 5;
 
 namespace {

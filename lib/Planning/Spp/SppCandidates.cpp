@@ -16,7 +16,7 @@
 namespace stagewright {
 
 /// Caps on a stage's load, relative to the min possible one, under which the
-/// time of the first microbatch is minimised.
+/// time to fill and drain the pipeline is minimised.
 static constexpr double kCaps[] = {1,    1.005, 1.01, 1.02, 1.03, 1.05, 1.08,
                                    1.12, 1.17,  1.25, 1.35, 1.5,  1.75, 2};
 

@@ -41,7 +41,7 @@ public:
                const std::vector<size_t> &devices);
 
   /// Adds plans of list number `order` whose bound is below `limit`. Does
-  /// nothing on large instances.
+  /// nothing on large instances, or if a number of stages is requested.
   void addBelow(Seconds limit, size_t order,
                 const std::vector<size_t> &devices);
 

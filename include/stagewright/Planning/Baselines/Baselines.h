@@ -85,8 +85,8 @@ Result<double> timePerSample(const Problem &problem, const Network &network,
 /// device class in equal slices, plus the all-reduce divided by the number of
 /// microbatches; as in Alpa, transfers cost nothing. Minimises
 /// sum t + (M - 1) max t for stages of t seconds and M microbatches. All
-/// devices are used; hosts of unequal size, or not of a power of two, count as
-/// hosts of one device.
+/// devices are used; if hosts have unequal sizes, or not a power of two, every
+/// device counts as a host.
 ///
 /// Source: Zheng et al., Alpa, OSDI 2022, section 5; Alpa.h.
 Result<Plan> planAlpa(const Problem &problem);

@@ -22,9 +22,9 @@
 
 namespace stagewright {
 
-/// All shapes that use every device of `problem`, the fastest first, then those
-/// that do not fit, by their need. Runs one simulation for each shape, schedule
-/// and level that any layer has.
+/// The shapes that use every device of `problem`, the fastest first, then those
+/// that do not fit, by their need; not those that no schedule can run. Runs
+/// about one simulation for each shape, schedule and level that any layer has.
 Result<std::vector<UniformPlan>> uniformPlans(const Problem &problem);
 
 /// Sorts the plans: first those that fit, by time, then the others, by need.

@@ -62,7 +62,7 @@ bool Annealing::tryMove(LoadAssignment &loads, double temperature) {
   return false;
 }
 
-/// Applies the best move or exchange; false if none lowers the cost.
+/// Applies the best move or exchange; false if none lowers the max load.
 bool Annealing::climb(LoadAssignment &loads) const {
   auto value = [&] {
     return std::pair(loads.maxLoad() * (1 + 1e-9), loads.sumOfSquares());

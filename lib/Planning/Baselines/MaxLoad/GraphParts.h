@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Private to this folder. Vertices are 0 to `count` - 1. Both functions take
+// Private to the baselines. Vertices are 0 to `count` - 1. Both functions take
 // O(V + E) and do not recurse, since a graph may be a long chain.
 //
 //===----------------------------------------------------------------------===//

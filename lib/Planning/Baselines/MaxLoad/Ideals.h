@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Private to this folder. An ideal (down-set) of the forward graph contains,
+// Private to the baselines. An ideal (down-set) of the forward graph contains,
 // with each node, all nodes that it uses. A stage is the difference of two
 // ideals, so that no path leaves it and returns. A chain of n nodes has n + 1
 // ideals; the numbers of ideals of parallel branches multiply.

@@ -88,8 +88,9 @@ public:
   bool isPossible() const { return possible; }
   /// Seconds of the fastest choices, however much memory they take.
   double fastest() const { return fastestSeconds; }
-  /// Min seconds per sample if the stage holds ceil(s/d) samples, by that
-  /// number from 1 to `most`; infinite if nothing fits. Index 0 is unused.
+  /// Seconds per sample of the heuristic's choices if the stage holds ceil(s/d)
+  /// samples, by that number from 1 to `most`; infinite if nothing fits. Index
+  /// 0 is unused.
   std::vector<double> secondsUpTo(int64_t most) const;
   /// Min bytes if the stage holds 1 to `most` samples, by that number.
   std::vector<double> bytesUpTo(int64_t most) const;
