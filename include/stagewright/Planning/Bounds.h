@@ -34,8 +34,8 @@ std::optional<Seconds> windowUpperBound(const PipelineModel &model);
 
 /// Lower bound over every plan of contiguous stages on this cluster, whatever
 /// its cuts, replicas, devices and order: it gives every stage the best devices
-/// and every channel the best link. Infinite if no device has the memory for
-/// the largest layer and for an equal part of what all layers hold once.
+/// and every channel the best link. Infinite if every device has less memory
+/// than the largest layer, or than an equal part of all layers, holds once.
 Seconds familyLowerBound(const Problem &problem, const Network &network);
 
 /// Whether familyLowerBound() holds for `plan`: its stages are contiguous,

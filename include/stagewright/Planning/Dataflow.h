@@ -64,9 +64,10 @@ struct Dataflow {
   int64_t iterations = 1;
 
   /// Checks that numbers are in range, NICs have a bandwidth, and every task
-  /// fits on some machine.
+  /// without a stated machine fits on one.
   Status check() const;
-  /// Whether `task` alone fits on `machine` and may be there.
+  /// Whether `task` may be on `machine`: if that is its stated one or, without
+  /// one, if the task alone fits there.
   bool allows(size_t task, size_t machine) const;
 };
 

@@ -55,7 +55,7 @@ struct ShardedLayers {
 };
 
 /// A problem in which every layer of the gang repeats its forward in levels of
-/// its own. `layers` has as many ends of stages as the layers without.
+/// its own. `layers` has as many ends of stages as without these levels.
 struct RepeatedLayers {
   Problem problem;
   ShardedLayers layers;

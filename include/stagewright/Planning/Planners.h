@@ -70,10 +70,10 @@ Result<Plan> planAutoBriefly(const Problem &problem);
 
 /// Cuts the chain into `stages` stages (default: as many as devices, or layers
 /// if these are fewer) with the least max load of a stage or cut, by an exact
-/// dynamic program. The load of a
-/// stage is its F + I + W, that of a cut the transfer time of all values across
-/// it, both ways. Stage s is on device s, without replicas. Of equal optima it
-/// takes the one with the least sum of squared loads. Time O(S L^2).
+/// dynamic program. The load of a stage is its F + I + W, that of a cut the
+/// transfer time of all values across it, both ways. Stage s is on device s,
+/// without replicas. Of equal optima it takes the one with the least sum of
+/// squared loads. Time O(S L^2).
 ///
 /// Source: the chains-on-chains partitioning problem (Bokhari 1988).
 Result<Plan> planBalance(const Problem &problem);
@@ -137,10 +137,10 @@ Result<Plan> planRefined(const Problem &problem) {
 /// The plan of `spp`, refined.
 Result<Plan> planRefine(const Problem &problem);
 /// DAPPLE's search: stages from the front, placed by three policies, ranked by
-/// the latency L with pivot, with the stage costs of Evaluate.h (equal slices).
-/// Minimises L; if the plan of least L does not fit in memory, returns the best
-/// of the kept plans that does. Time O(states N G), see Dapple.h; 96 layers on
-/// 32 devices take seconds.
+/// the latency L with pivot, with the stage costs of Evaluate.h (transfers with
+/// equal slices). Minimises L; if the plan of least L does not fit in memory,
+/// returns the best of the kept plans that does. Time O(states N G), see
+/// Dapple.h; 96 layers on 32 devices take seconds.
 ///
 /// Source: Fan et al., DAPPLE, PPoPP 2021, sections 4 and 5; Dapple.h.
 Result<Plan> planDapple(const Problem &problem);
