@@ -31,7 +31,7 @@ struct Groups {
 };
 } // namespace
 
-/// The groups that `options` ask for.
+/// The gangs that `options` ask for.
 static FailureOr<Groups> groupsOf(Location loc, const CompileOptions &options) {
   Groups groups;
   groups.stages = options.stages.value_or(1);

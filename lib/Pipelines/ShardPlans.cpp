@@ -1,4 +1,4 @@
-//===- ShardPlans.cpp - plans of groups of shards -------------------------===//
+//===- ShardPlans.cpp - plans of gangs ------------------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,7 +16,7 @@
 
 namespace stagewright {
 
-/// The schedule of a single group, which runs several microbatches at a time.
+/// The schedule of a single gang, which runs several microbatches at a time.
 static constexpr const char *kOfOneGroup = "levels";
 
 /// The chain of `levels`, with what each layer repeats if `options` let layers
@@ -100,7 +100,7 @@ Status ShardPlanner::add(const GangShape &shape, Seconds seconds,
   return {};
 }
 
-/// Adds the best plan of pipelines of at least two groups.
+/// Adds the best plan of pipelines of at least two gangs.
 Status ShardPlanner::addPipeline(const GangProblems &problems,
                                  PlacedFamily family,
                                  ShardPlans &result) const {

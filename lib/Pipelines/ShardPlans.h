@@ -1,4 +1,4 @@
-//===- ShardPlans.h - plans of groups of shards -----------------*- C++ -*-===//
+//===- ShardPlans.h - plans of gangs ----------------------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -41,12 +41,13 @@ struct ShardPlans {
 };
 
 /// The plans for `graph`, whose layers are split over `ways` shards, that agree
-/// with `options`: the fastest pipeline of several groups, by any schedule that
-/// goes around the devices (of those that split backwards, if `graph` does; of
-/// the others, if not), and the plan without a pipeline: single gangs, which
-/// take microbatches in turn. There are as many of them as the options ask for
-/// or, by default, as the numbers of devices and microbatches allow. The memory
-/// of the devices of `cluster` is the limit that the options ask for.
+/// with `options`: the fastest pipeline of several gangs, by any schedule that
+/// goes around them (of those that split backwards, if `graph` does; of the
+/// others, if not), and, if backwards are whole, the plan without a pipeline:
+/// single gangs, which take microbatches in turn. There are as many of them as
+/// the options ask for or, by default, as the numbers of devices and
+/// microbatches allow. The memory of the devices of `cluster` is the limit that
+/// the options ask for.
 mlir::FailureOr<ShardPlans> planGroups(pipeline::GraphOp graph, int64_t ways,
                                        int64_t microbatches,
                                        const Cluster &cluster,

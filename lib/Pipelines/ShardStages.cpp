@@ -1,4 +1,4 @@
-//===- ShardStages.cpp - stages of groups of shards -----------------------===//
+//===- ShardStages.cpp - stages of gangs ----------------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

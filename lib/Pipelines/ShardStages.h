@@ -1,4 +1,4 @@
-//===- ShardStages.h - stages of groups of shards ---------------*- C++ -*-===//
+//===- ShardStages.h - stages of gangs --------------------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -24,8 +24,8 @@ void GangBuilder::chooseShard() {
   chosen = size_t(std::max_element(bytes.begin(), bytes.end()) - bytes.begin());
 }
 
-/// Raises the temporaries of `again`, a level of a gang's layer, to at least
-/// those of `own` at `level`.
+/// Raises the temporaries of `again`, a recomputation level of a gang's layer,
+/// to at least those of `own` at `level`.
 static void addTemporaries(const Layer &own, int64_t level,
                            RecomputeLevel &again) {
   level = std::min(level, int64_t(own.levels.size()));

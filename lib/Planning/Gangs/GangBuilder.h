@@ -75,8 +75,8 @@ private:
   std::vector<Bytes> ringsOf(int64_t recompute) const;
   void addRings();
   void readAgain();
-  /// The level at which a layer of the gang repeats its whole forward; none if
-  /// no level does.
+  /// The recomputation level at which a layer of the gang repeats its whole
+  /// forward; none if there is none.
   std::optional<size_t> wholeLevel(int64_t layer) const;
   bool addUse(LayerValue &own, const LayerPhase &use);
   void addMessage(const LayerValue &value);

@@ -37,10 +37,10 @@ void GangBuilder::collectLocals() {
 }
 
 /// By layer: bytes of the rings of messages that only the receiving actions
-/// read, if layers are at level `recompute`. All levels of a device share them
-/// (RankMemory::add()), so the level that gets the most counts. A value from
-/// another layer of the gang is a message even if the same shard makes it: that
-/// layer may be on another gang.
+/// read, if layers are at recomputation level `recompute`. All levels of a
+/// device share them (RankMemory::add()), so the level that gets the most
+/// counts. A value from another layer of the gang is a message even if the same
+/// shard makes it: that layer may be on another gang.
 std::vector<Bytes> GangBuilder::ringsOf(int64_t recompute) const {
   std::vector<double> received(ofLevel.size(), 0);
   for (const LayerValue &value : fine.values) {
@@ -94,8 +94,8 @@ std::optional<size_t> GangBuilder::wholeLevel(int64_t layer) const {
   return levels > most ? std::optional(levels) : std::nullopt;
 }
 
-/// Whether `use` exists if each layer of the shard is at level `recompute`, or
-/// at its highest.
+/// Whether `use` exists if each layer of the shard is at recomputation level
+/// `recompute`, or at its highest.
 bool GangBuilder::isAt(const LayerPhase &use, int64_t recompute) const {
   auto highest = int64_t(fine.layers[size_t(use.layer)].levels.size());
   return use.isAt(std::min(recompute, highest));
@@ -110,8 +110,8 @@ uint32_t GangBuilder::levelsOf(const LayerPhase &use) const {
 }
 
 /// Adds what the chosen shard gets from other layers of the gang, for the time
-/// of the messages. At no level do its uses exist: ringsOf() and addKept()
-/// count the bytes.
+/// of the messages. At no recomputation level do its uses exist: ringsOf() and
+/// addKept() count the bytes.
 void GangBuilder::addMessage(const LayerValue &value) {
   LayerValue message{value.bytes,
                      {layerOf(value.producer.layer), value.producer.phase},
@@ -126,8 +126,8 @@ void GangBuilder::addMessage(const LayerValue &value) {
 }
 
 /// Adds a use of the chosen shard to what it keeps. Returns whether it needs a
-/// value that the forward of its own layer makes, and the whole level makes
-/// again.
+/// value that the forward of its own layer makes, and that the forward makes
+/// again at the wholeLevel().
 bool GangBuilder::addUse(LayerValue &own, const LayerPhase &use) {
   LayerPhase there{layerOf(use.layer), use.phase, levelsOf(use)};
   bool isHere = there.layer == own.producer.layer,
