@@ -277,8 +277,8 @@ void Search::planGroupsOf(int64_t ways) {
                     std::to_string(ways) + " devices";
 }
 
-/// Whether the planner of gangs expects the plan to be slow. Its time is then
-/// that of a plan that was not tried.
+/// Whether the planner of gangs expects the plan to be slow; if so, notes the
+/// time in Found::expected.
 bool Search::isSlow(const ShardTrial &trial) {
   if (trial.plan.seconds.value < kNearBest * least.value)
     return false;

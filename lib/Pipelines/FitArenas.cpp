@@ -23,7 +23,7 @@
 
 namespace stagewright {
 
-/// Factors of the memory for which plans are tried if none fits by its count,
+/// Factors of the memory for which plans are tried if the planner finds none,
 /// the largest first, and a factor with which every plan fits.
 static constexpr double kMore[] = {1.25, 1.125, 1.06, 1.03, 1.015},
                         kUnlimited = 0x1p60;

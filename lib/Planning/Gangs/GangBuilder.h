@@ -23,7 +23,8 @@ namespace stagewright {
 /// The members of GangProblems.
 enum class GangTimes { Most, Least, Compute };
 
-/// By level: the layer of the gang, of those with these ends.
+/// By level: the number of its layer of the gang, if these layers end at
+/// `ends`.
 std::vector<int64_t> layersByLevel(const std::vector<size_t> &ends);
 
 /// Builds the problem of the gangs.

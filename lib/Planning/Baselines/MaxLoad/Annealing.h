@@ -12,7 +12,7 @@
 // since they do not involve the device that has it. Here moves are judged by
 // the sum of high powers of all loads, and accepted as in simulated annealing.
 // At the end the best move or exchange of nodes is taken until none lowers the
-// maximum (of equal ones that with the least sum of squares). Then stages are
+// maximum; of equal ones that with the least sum of squares. Then stages are
 // joined as long as the maximum does not rise. The load does not include how
 // long a microbatch takes through all stages, so equal loads are compared by
 // simulation.
