@@ -39,7 +39,8 @@ struct HostPipelineOptions : mlir::PassPipelineOptions<HostPipelineOptions> {
 };
 
 /// Lowers bodies from tensors to kernels and calls, and places workspaces. Of
-/// rank programs it changes only the workspace and the memory table.
+/// rank programs it changes only the workspace, the memory table, and the work
+/// on slots, which becomes kernels.
 void buildBodyPipeline(mlir::OpPassManager &manager,
                        const HostPipelineOptions &options);
 
