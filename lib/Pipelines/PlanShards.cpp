@@ -58,7 +58,11 @@ static FailureOr<Groups> groupsOf(Location loc, const CompileOptions &options) {
       groups.placement == Placement::Loop ||
       (groups.chunks == 1 && groups.placement == Placement::Linear) ||
       (groups.chunks == 2 && groups.placement == Placement::V);
-  if (!isPlaced || generator->isSearched)
+  if (generator->isSearched)
+    return emitError(loc) << "'" << options.schedule << "' searches an order "
+                          << "for stages that are not split; with shards "
+                          << "give a schedule such as 1f1b";
+  if (!isPlaced)
     return emitError(loc) << "stages of shards go around the devices or back, "
                           << "as for 1f1b, interleaved or zb-v; '"
                           << options.schedule << "' with " << groups.chunks
@@ -112,7 +116,11 @@ FailureOr<std::string> planShards(pipeline::GraphOp graph,
     return failure();
   std::vector<ShardLevel> levels = levelsOf(graph, *problem, ways);
   std::vector<size_t> asked = annotatedEnds(graph, levels);
-  if (!asked.empty() && int64_t(asked.size()) != groups->stages)
+  if (int64_t(asked.size()) > groups->stages)
+    return emitError(loc) << groups->stages << " stages are requested, but "
+                          << "annotations ask for " << asked.size()
+                          << "; give --stages=" << asked.size();
+  if (!asked.empty() && int64_t(asked.size()) < groups->stages)
     return emitError(loc)
            << groups->stages
            << " stages are requested, but the annotations allow only "

@@ -304,11 +304,13 @@ Status retime(const Problem &problem, const Generator &generator, Plan &plan) {
   std::set<size_t> devices;
   auto isTaken = [&](size_t device) { return !devices.insert(device).second; };
   for (const StagePlan &stage : plan.stages)
-    if (std::any_of(stage.devices.begin(), stage.devices.end(), isTaken))
+    if (auto shared =
+            std::find_if(stage.devices.begin(), stage.devices.end(), isTaken);
+        shared != stage.devices.end())
       return Error{std::string(generator.name) +
                    " wants a device of its own for every stage, planner '" +
                    plan.planner + "' has put several on device " +
-                   problem.cluster.devices[stage.devices.front()].name +
+                   problem.cluster.devices[*shared].name +
                    "; take planner balance"};
   return evaluatePlaced(problem, *network, generator, plan);
 }

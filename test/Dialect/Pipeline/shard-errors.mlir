@@ -1,3 +1,4 @@
+// RUN: not pp-compile %s --cluster=local:8 --tensor-parallel=2 --shard=w=0 --stages=4 --schedule=searched --emit=rank 2>&1 | FileCheck %s --check-prefix=SEARCHED
 // RUN: not pp-opt %s --pipeline-shard="ways=2 hints=w=2" 2>&1 | FileCheck %s --check-prefix=RANGE
 // RUN: not pp-opt %s --pipeline-shard="ways=5 hints=w=0" 2>&1 | FileCheck %s --check-prefix=FEWER
 // RUN: not pp-opt %s --pipeline-shard="ways=2 hints=w=1:3" 2>&1 | FileCheck %s --check-prefix=THIRDS
@@ -37,6 +38,7 @@
 // GLOB: error: '[=0' does not say how a parameter is split
 // WAYS: error: ways must be from 1 to 1024, got 0
 // GRAPH: error: pipeline-shard splits a step, but the module has a graph
+// SEARCHED: error: 'searched' searches an order for stages that are not split; with shards give a schedule such as 1f1b
 // TWICE: shard-errors.mlir:[[# @LINE + 21]]:{{.*}} error: pipeline-shard splits whole layers, but argument 0 is a part that one shard has; split the layers once
 // FEW: error: 2 shards need 2 devices, and there are 1; name a larger cluster, such as --cluster=local:2
 // OVER: error: --shard says what --tensor-parallel splits
