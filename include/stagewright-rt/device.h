@@ -72,8 +72,8 @@ enum sw_sums {
 /// The tensor that `convolve` writes; it reads the other two.
 typedef enum sw_convolve {
   SW_CONVOLVE_RESULT = 0, ///< y
-  SW_CONVOLVE_IMAGE = 1,  ///< x: the gradient of the image; y is that of y
-  SW_CONVOLVE_FILTER = 2  ///< w: the gradient of the filters; y is that of y
+  SW_CONVOLVE_IMAGE = 1,  ///< x: the image's gradient; y: the result's
+  SW_CONVOLVE_FILTER = 2  ///< w: the filters' gradient; y: the result's
 } sw_convolve;
 
 /// A convolution without flipped filters, summed in float32, for every group g:

@@ -145,10 +145,11 @@ typedef enum sw_epilogue {
 } sw_epilogue;
 
 /// A contraction on a device. Each matrix must have a stride of 1 (or an extent
-/// of 1). With an epilogue the column stride of C and of aux must be 1;
-/// `aux_row` is the row stride of aux. If A or B has 8-bit elements, k must be
-/// contiguous in both, every extent, stride and address a multiple of 16, and
-/// one of the two f8e4m3fn.
+/// of 1). With an epilogue there is one batch, and the column stride of C and
+/// of aux must be 1 (for A_SUM and B_SUM either stride of C); `aux_row` is the
+/// row stride of aux. If A or B has 8-bit elements, k must be contiguous in
+/// both, every extent, stride and address a multiple of 16, and one of the two
+/// f8e4m3fn.
 typedef struct sw_contraction_desc {
   sw_gemm_desc gemm;  ///< extents and strides; its dtype is that of C
   int32_t a_dtype;    ///< sw_dtype of A
@@ -167,7 +168,7 @@ typedef struct sw_contraction_desc {
 /// number of a microbatch or, in channels, of a message. Every pointer returned
 /// is aligned to 64 bytes. After a failure of its own no function returns, and
 /// after one elsewhere in the step most do not either (those that wait,
-/// `action_begin`, `node_end`, `parallel` and others): they leave the rank's
+/// `action_begin`, `acquire`, `send` and others): they leave the rank's
 /// entry by longjmp, so frames of generated code must not own resources.
 ///
 /// In an artifact for a device every address is a device address, and every
@@ -175,7 +176,7 @@ typedef struct sw_contraction_desc {
 /// entry returns. So the entry never reads device memory, and the runtime calls
 /// it when a step is created, not when it runs.
 typedef struct sw_api {
-  /// Address of slot `m mod depth` of a buffer that is live for the whole step.
+  /// Address of the slot for `m` in a buffer; that of a stash must be held.
   void *(*slot)(sw_rank *rank, int64_t buffer, int64_t m);
   /// Address of a stash slot, whose lifetime begins here; recorded if checking.
   void *(*acquire)(sw_rank *rank, int64_t buffer, int64_t m);
@@ -256,9 +257,8 @@ typedef struct sw_api {
   /// Waits for that copy; returns the slot's address. May be called again.
   void *(*fetched)(sw_rank *rank, int64_t buffer, int64_t m);
   /// On CPUs, for ranks without a fixed order (`--execution=ready`): waits
-  /// until one of the actions that the manifest lists as the rank's rows can
-  /// run, and returns the number of its row. The row returned before is then
-  /// done.
+  /// until one of the rank's rows in the manifest can run, and returns its
+  /// number. The row returned before is then done.
   int64_t (*choose)(sw_rank *rank);
   /// At the end of a step: counts it, and begins or merges average `average` of
   /// the rank's manifest if one is due. In an artifact for a device it only
@@ -292,8 +292,8 @@ typedef struct sw_tensor {
 typedef struct sw_options {
   size_t size;
   int64_t microbatches; ///< 0: the number the program was compiled for
-  int32_t trace;        ///< number of last steps whose actions, sends and
-                        ///< receives are recorded
+  int32_t trace;        ///< number of last steps whose actions, messages and
+                        ///< collectives are recorded
   int32_t check;        ///< check slot lifetimes and measure the live peak
   int32_t profile;      ///< record the time of every node
   int32_t pin;          ///< pin the threads of the ranks to processors
@@ -303,12 +303,13 @@ typedef struct sw_options {
   double deadline;      ///< seconds without progress of a rank, of a step on
                         ///< devices or of a wait, after which the step fails;
                         ///< 0: derived from the times of earlier steps
-  int32_t processes;    ///< this process runs one rank; needs sw_connect
+  int32_t processes;    ///< this process, which has connected, runs one rank
   int32_t any_hosts;    ///< assign ranks to processes in order, ignoring hosts
   int32_t any_order;    ///< device libraries may sum in a different order in
                         ///< every run, which is faster
-  int32_t finite;       ///< on CPUs: stop the step if a loss, or a parameter
-                        ///< after its update, is NaN or infinite
+  int32_t finite;       ///< on CPUs: the step fails if a loss, a parameter
+                        ///< after its update or, without updates, a gradient
+                        ///< is NaN or infinite
   const char *dilate;   ///< on CPUs: ranks that compute slower, by factors,
                         ///< "2:1.48,3:1.48"; null: none
   const char *pace;     ///< on CPUs, for experiments; null: none. Entries with
@@ -319,7 +320,8 @@ typedef struct sw_options {
                         ///< processes keep to the rates in the artifact
 } sw_options;
 
-/// The reason for the last failure on this thread; empty if there was none.
+/// The error of the last call on this thread that can fail; empty if it
+/// succeeded.
 SW_EXPORT const char *sw_error(void);
 
 /// Checks and opens an artifact. All checks of its data are done before any of
@@ -333,7 +335,8 @@ SW_EXPORT void sw_unload(sw_program *program);
 
 /// The manifest, JSON text that lives as long as the program.
 SW_EXPORT const char *sw_manifest(const sw_program *program);
-/// The name and path of the library used for contractions.
+/// What computes contractions on CPUs: "tiles for AVX2", or a library's name
+/// and path.
 SW_EXPORT const char *sw_blas(const sw_program *program);
 
 /// Numbers of arguments and results that a host sees, and the tensor of
@@ -423,7 +426,7 @@ SW_EXPORT int sw_step_last_idle(sw_step *step, double *shares);
 
 /// Bytes that a rank sent in one step.
 typedef struct sw_traffic {
-  int64_t microbatches; /* in messages of single microbatches */
+  int64_t microbatches; /* in messages and gathers of single microbatches */
   int64_t once;         /* in messages of the whole step: parts of gradients,
                            new parameters */
   int64_t sums;         /* in buckets summed over ranks */

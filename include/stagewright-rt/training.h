@@ -59,7 +59,7 @@ typedef struct sw_training_options {
   int32_t has_init;       ///< 1: initialise what `inputs` lacks, by the rule
   uint32_t init;          ///< of pp-run --init with this seed
   int32_t repeat;         ///< 1: `inputs` has one microbatch, used for all
-  int32_t ignore_nan;     ///< 1: go on with an infinite or NaN loss
+  int32_t ignore_nan;     ///< 1: go on if results are NaN or infinite
 
   const char *const *data;        ///< "NAME=FILE[:TENSOR][+SHIFT]" for every
                                   ///< batch argument read from a file
@@ -91,9 +91,9 @@ SW_EXPORT void sw_training_destroy(sw_training *training);
 /// Runs the next `steps` steps, each on its batch; validates and writes metrics
 /// and checkpoints where they are due. Stores the loss of every step in
 /// `losses`, which has room for `steps` numbers or is null; NaN if the step has
-/// no scalar result with the role "loss". Returns the number of steps run,
-/// which is less only after sw_interrupt. After an error, destroy the run and
-/// resume from a checkpoint.
+/// no result with the role "loss" that is a float32 or float64 scalar. Returns
+/// the number of steps run, which is less only after sw_interrupt. After an
+/// error, destroy the run and resume from a checkpoint.
 SW_EXPORT int64_t sw_training_run(sw_training *training, int64_t steps,
                                   double *losses);
 /// Steps done, those before the checkpoint included; -1 if `training` is null.

@@ -26,7 +26,8 @@ namespace stagewright::runtime {
 
 class Deadline {
 public:
-  static constexpr double first = 60, minimum = 2, factor = 10; ///< seconds
+  /// Seconds, and the factor of the median.
+  static constexpr double first = 60, minimum = 2, factor = 10;
   /// Seconds that processes wait before the first step for one that still loads
   /// its arguments: enough for 100 GB from a disk of 0.2 GB/s.
   static constexpr double loading = 600;

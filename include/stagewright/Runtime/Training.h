@@ -53,7 +53,7 @@ struct TrainingOptions {
   bool resume = false, sameSeed = false;
   ValidationOptions validation;
 
-  /// Whether losses and idle times are read after every step.
+  /// Whether losses and, on CPUs, idle times are read after every step.
   bool reports() const {
     return !data.empty() || !source.what.empty() || !checkpoints.empty() ||
            !metrics.empty();
