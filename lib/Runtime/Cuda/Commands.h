@@ -18,9 +18,10 @@
 
 namespace stagewright::runtime::cuda {
 
-/// The memory that `command` reads or writes, unless mayTouchAny(). Operands of
-/// unknown length count as one byte. Slots count when they are claimed or
-/// acquired, not when they are given back, sent or released.
+/// The memory of the device that `command` reads or writes, unless
+/// mayTouchAny(). Operands of unknown length count as one byte. Slots count
+/// when they are claimed or acquired, not when they are given back, sent or
+/// released.
 std::vector<Extent> usesOf(const RankProgram &program,
                            const std::vector<Kernel> &kernels,
                            const Command &command);

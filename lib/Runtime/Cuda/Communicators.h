@@ -10,9 +10,10 @@
 // made in rounds in which each rank has at most one partner: the manifest has
 // an edge colouring. The partners of the earliest unfinished round can always
 // proceed, so making communicators cannot deadlock. After them one communicator
-// is made for each group of ranks that sum (SumGroups.h). A new communicator is
-// tried with every message size of a step: NCCL connects ranks at their first
-// message of a kind, which must not happen within a graph capture.
+// is made for each group of ranks that sum or gather (SumGroups.h). A new
+// communicator is tried with every message size of a step: NCCL connects ranks
+// at their first message of a kind, which must not happen within a graph
+// capture.
 //
 // All calls are nonblocking (NCCL's "blocking = 0"). NCCL's background work is
 // polled, so that a rank does not wait for a partner that is dead or stopped.

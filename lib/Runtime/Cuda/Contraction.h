@@ -13,7 +13,7 @@
 // algorithm is the first choice of the library, asked for once per shape, among
 // those that sum in a fixed order and in the accumulation type. If there is
 // none, kernels of the artifact that follow the call do the epilogue or all of
-// the work.
+// the work; without such kernels it is an error.
 //
 //===----------------------------------------------------------------------===//
 
@@ -55,8 +55,8 @@ struct LtProduct {
   double alpha = 1; ///< The products are multiplied by it.
 };
 
-/// Throws an `Error` if the library cannot compute it: a matrix has no stride
-/// of 1, or the epilogue needs a row-major C and C is not.
+/// Throws an `Error` if the library cannot compute it, for example if a matrix
+/// has no stride of 1, or if the epilogue needs a row-major C and C is not.
 LtProduct asProduct(const Contraction &contraction);
 
 /// A contraction described to the library; needs no device.

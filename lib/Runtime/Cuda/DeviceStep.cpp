@@ -400,7 +400,8 @@ bool DeviceStep::gatherRecords() {
   return !peers || runtime::gatherRecords(peers->all(), records);
 }
 
-/// Counted from the plan, since every step runs the same operations.
+/// Counted from the plan, since every step runs the same operations. Averages
+/// are not in the plan and do not count.
 std::vector<Traffic> DeviceStep::gatherTraffic() {
   std::vector<Traffic> traffic(manifest().ranks.size());
   for (const Operation &it : resources->prepared.plan.operations)

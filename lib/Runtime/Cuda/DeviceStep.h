@@ -6,10 +6,10 @@
 //===----------------------------------------------------------------------===//
 //
 // An instance of an artifact whose target is CUDA: one allocation per rank on
-// its GPU (the compiler's arena, slots of messages that leave the device, the
-// workspace of libraries), the recorded and verified program, and its
-// execution. One thread enqueues for all ranks. The end of a step is polled, so
-// that the step fails at a deadline if a device hangs.
+// its GPU (the compiler's arena, slots of messages that leave the device,
+// constants, the workspace of libraries), the recorded and verified program,
+// and its execution. One thread enqueues for all ranks. The end of a step is
+// polled, so that the step fails at a deadline if a device hangs.
 //
 // With several processes it runs one rank. Then the constructor, the first run,
 // `getOutput`, `readOutput`, `gatherRecords` and `gatherTraffic` are

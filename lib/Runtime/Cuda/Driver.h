@@ -123,7 +123,7 @@ enum : unsigned long long { graphUseNodePriority = 8 };
   X(errorString, cuGetErrorString, int, const char **)
 
 struct DriverErrors {
-  /// Throws "cuMemAlloc_v2: out of memory (CUDA_ERROR_OUT_OF_MEMORY)".
+  /// Throws "cuMemAlloc_v2: out of memory (CUDA_ERROR_OUT_OF_MEMORY 2)".
   [[noreturn]] static void fail(const char *symbol, int status);
 };
 

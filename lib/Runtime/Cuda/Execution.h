@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The streams, events and calls of a plan. All resources are created before the
-// first step: a step allocates nothing and never waits on the host. The first
-// step is captured as one CUDA graph for all ranks of the process, which every
-// step launches; without a graph every step enqueues all operations.
+// The streams, events and calls of a plan, created before the first step. The
+// first step is captured as one CUDA graph for all ranks of the process, which
+// every step launches; without a graph every step enqueues all operations.
+// After the capture a step allocates nothing. It never waits on the host.
 //
 //===----------------------------------------------------------------------===//
 

@@ -36,9 +36,10 @@ public:
       : device(device), anyOrder(anyOrder) {}
 
   /// Makes the plan of a call, or finds it; returns the bytes of workspace it
-  /// needs, at a multiple of `workspaceAlignment`. The first call opens the
-  /// library, and throws an `Error` if it is missing. If the library has no
-  /// plan, the kernels that follow the call must run.
+  /// needs, at a multiple of `workspaceAlignment`. Opens the library when it is
+  /// first needed, and throws an `Error` if it is missing. If the library has
+  /// no plan, kernels that follow the call must run; without them throws an
+  /// `Error`.
   int64_t prepare(const Attention &attention);
   int64_t prepare(const Convolution &convolution);
   /// Enqueues a call that was prepared; every address must be a multiple of 16

@@ -37,9 +37,9 @@ template <typename Errors, typename... Parameters> struct Function;
 /// have their own threads and exit handlers.
 class Library {
 public:
-  /// Searches for each file where the dynamic linker does, then in CUDA_HOME
-  /// and CUDA_PATH: any version that the linker finds is preferred to a newer
-  /// one there.
+  /// Without a path in `variable`, searches for each file where the dynamic
+  /// linker does, then in lib64 of CUDA_HOME and of CUDA_PATH: any version that
+  /// the linker finds is preferred to a newer one there.
   explicit Library(const LibraryName &name);
 
   /// The address of a function; throws an `Error` if there is none.

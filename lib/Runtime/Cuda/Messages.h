@@ -47,7 +47,7 @@ public:
 
   /// Resets the count of the last step.
   void begin() { arrived().store(0); }
-  /// Text on the first message that is not done: "action 0B2 waits for
+  /// Text on the first message or sum that is not done: "action 0B2 waits for
   /// microbatch 2 of channel 'dy' from rank 1"; empty if all are done.
   std::string next() const;
 

@@ -18,13 +18,13 @@ namespace {
 
 constexpr int64_t none = -1;
 
-/// Which microbatches hold the slots of a channel at both ends. A hand-off has
+/// Which messages hold the slots of a channel at both ends. A hand-off has
 /// one ring: only `receiving` and `arrived` are used.
 struct Rings {
-  std::vector<int64_t> sending;   ///< by sender's slot: the microbatch
-  std::vector<int64_t> receiving; ///< by receiver's slot: the microbatch
+  std::vector<int64_t> sending;   ///< by sender's slot: the message
+  std::vector<int64_t> receiving; ///< by receiver's slot: the message
   std::vector<bool> arrived;      ///< by receiver's slot
-  std::deque<int64_t> queue;      ///< microbatches sent but not transferred
+  std::deque<int64_t> queue;      ///< messages sent but not transferred
 };
 
 class Ordering {

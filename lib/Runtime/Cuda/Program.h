@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// When a step is made, the calls of each rank's entry are recorded: one command
-// per call, in order, with the addresses on the device. From then on a step is
-// data: Order.h finds one total order of the commands of all ranks,
-// StreamPlan.h assigns them to streams with events, Verify.h verifies the
-// result, and a step replays it without generated code.
+// When a step is made, the calls of each rank's entry are recorded as commands,
+// in order, with the addresses on the device. From then on a step is data:
+// Order.h finds one total order of the commands of all ranks, StreamPlan.h
+// assigns them to streams with events, Verify.h verifies the result, and a step
+// replays it without generated code.
 //
 // The calls of an entry may not depend on values that the device computes, so
 // recording it once is equivalent to running it in every step.
@@ -89,7 +89,7 @@ struct Command {
   /// Of a copy to or from the host: the buffer on the host.
   int64_t host = -1;
 
-  /// Whether the device computes or moves data in it.
+  /// Whether it is work of the stream on which the rank computes.
   bool works() const { return kind <= Convolve; }
   /// Whether it may use memory whose address it does not contain: a bucket.
   bool mayTouchAny() const { return kind == Reduce || kind == Await; }
@@ -123,9 +123,10 @@ struct RankProgram {
   int64_t livePeak = 0; ///< bytes
 };
 
-/// Runs the entry of every rank and returns its calls. Throws an `Error` for
-/// invalid calls: a kernel that does not exist, an address outside the rank's
-/// memory, a slot that is taken twice or not given back, work for the CPU.
+/// Runs the entry of every rank and returns its calls, as changed by
+/// overwriteFirstSums() and foldMeans(). Throws an `Error` for invalid calls: a
+/// kernel or buffer that does not exist, a slot that is taken twice or not
+/// given back, work for the CPU.
 std::vector<RankProgram> recordProgram(const Artifact &artifact,
                                        const Memory &memory,
                                        int64_t microbatches);

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Tracks one rank while its entry is recorded: which stash slots and channel
-// slots it holds, and for which microbatch. It finds errors inside one rank;
-// Order.h finds those between ranks.
+// slots it holds, and for which microbatch or message. It finds errors inside a
+// rank; Order.h finds those between ranks.
 //
 //===----------------------------------------------------------------------===//
 
@@ -54,8 +54,8 @@ private:
   const Layout &layout;
   int64_t rank, microbatches;
   StashSlots stashes;
-  Held messages; ///< by (channel, slot): the microbatch
-  Held claims;   ///< by (channel, microbatch)
+  Held messages; ///< by (channel, slot): the message
+  Held claims;   ///< by (channel, message)
 };
 
 } // namespace stagewright::runtime::cuda

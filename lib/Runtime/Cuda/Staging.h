@@ -26,7 +26,8 @@ namespace stagewright::runtime::cuda {
 class Staging {
 public:
   /// `devices` and `streams` by rank, null for ranks of other processes. Copies
-  /// are enqueued on the streams. All arguments must outlive it.
+  /// are enqueued on the streams. `manifest`, `memory` and the devices must
+  /// outlive it.
   Staging(const Manifest &manifest, const Memory &memory, int64_t microbatches,
           const std::vector<const Device *> &devices,
           const std::vector<Stream> &streams);

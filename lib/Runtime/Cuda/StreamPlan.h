@@ -7,10 +7,10 @@
 //
 // The total order of a step, assigned to streams. Each rank of this process has
 // one stream for computing, one for messages if it communicates with other
-// processes or takes part in sums over ranks, and two for offloaded stashes, to
-// the host and back. Each channel that copies between devices has one. Events
-// carry the dependences between streams. A step executes exactly the operations
-// of its plan, none of which blocks the host.
+// processes or takes part in sums over ranks, and two if it offloads stashes,
+// to the host and back. Each channel that copies between devices has one.
+// Events carry the dependences between streams. A step executes exactly the
+// operations of its plan, none of which blocks the host.
 //
 //===----------------------------------------------------------------------===//
 
@@ -80,7 +80,7 @@ struct Plan {
 
 struct PlanOptions {
   std::vector<bool> local; ///< by rank: whether this process runs it
-  bool actions = false;    ///< stamp begin and end of actions and messages
+  bool actions = false;    ///< stamp begin and end of actions, messages, sums
   bool nodes = false;      ///< stamp begin and end of nodes
 };
 

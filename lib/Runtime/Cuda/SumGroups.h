@@ -25,8 +25,9 @@ struct SumGroups {
   explicit SumGroups(const Manifest &manifest);
 
   /// The collectives of a group to try before the first step: one for each
-  /// element type and size, because NCCL connects the ranks at the first sum of
-  /// a kind, which must not happen within a graph capture.
+  /// element type and size of sums, gathers and exchanges, because NCCL
+  /// connects the ranks at the first sum of a kind, which must not happen
+  /// within a graph capture.
   std::vector<int64_t> kindsOf(size_t group, const Manifest &manifest) const;
 
   std::vector<SumGroup> all;
