@@ -9,7 +9,7 @@
 // and what each waits for, are in the manifest: messages that it receives,
 // slots of other ranks that it claims, and earlier rows of the same rank, which
 // make what it reads or free the stash slots that it acquires. A row that is
-// chosen never waits, so ranks deadlock only if their rings have no slots.
+// chosen never waits, so ranks can deadlock only for lack of slots in rings.
 //
 //===----------------------------------------------------------------------===//
 

@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Reads or writes one element of an array, also of types that CPUs lack: f16
-// and bf16, and f8 for reading. Writing rounds to nearest, ties to even.
+// and bf16, and f8 for reading. Writing rounds to nearest, ties to even; to f16
+// and bf16 by way of f32.
 //
 //===----------------------------------------------------------------------===//
 

@@ -242,7 +242,7 @@ const sw_api &generatedCodeApi() {
       ofDevices, // contract
       ofDevices, // attend
       ofDevices, // attend_gradient
-      ofDevices, // convolve_on
+      ofDevices, // convolve
       allReduce, awaitReduced,
       ofDevices, // otherwise
       copySlot,  copySlot,       slot,        choose,    averageParameters};

@@ -17,7 +17,8 @@ namespace stagewright::runtime {
 /// The text of `sw_error` on this thread.
 std::string &lastError();
 
-/// Runs `body`; after an exception returns `failure` and sets sw_error's text.
+/// Clears sw_error's text and runs `body`; an exception sets the text, and the
+/// result is `failure`.
 template <typename Result, typename Body>
 Result guarded(Result failure, Body body) {
   try {

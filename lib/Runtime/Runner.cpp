@@ -127,7 +127,7 @@ void Runner::requireResult(int64_t position) const {
           (result.role == "parameter" || result.role == "state") &&
           arguments[i].role == result.role && arguments[i].name == result.name)
         return;
-  raise("there are no results: no step has run to its end");
+  raise("there are no results: no step has run, or the last one failed");
 }
 
 void Runner::fillConstants() {

@@ -31,13 +31,13 @@ struct StepOptions {
   int64_t threads = 1;      ///< of each rank, on CPUs
   std::string devices = {}; ///< by rank, with commas; empty: in order
   bool graph = true;        ///< capture the step and replay it, on GPUs
-  double deadline = 0;      ///< max seconds of a step; 0: from past steps
+  double deadline = 0;      ///< seconds without progress; 0: from past steps
   bool processes = false;   ///< this process runs one rank
   bool anyHosts = false;    ///< any placement of ranks on hosts
   bool anyOrder = false;    ///< sums on GPUs: faster, not reproducible
   bool finite = false;      ///< NaN or infinity in results is an error
   std::string dilate = {};  ///< factors of slower ranks (Threads/Dilation.h)
-  std::string pace = {};    ///< times of actions, in the same file
+  std::string pace = {};    ///< times of actions (the same file)
 };
 
 class Runner {
@@ -91,10 +91,10 @@ protected:
   virtual bool receives() const { return true; }
   /// Throws if an argument was not set.
   void requireInputs() const;
-  /// Throws if result `position` has no value: no step has run, and the result
-  /// is not a parameter or state that was set before the first step.
+  /// Throws if result `position` has no value: the last step failed, or none
+  /// has run and the result is not a parameter or state that was set.
   void requireResult(int64_t position) const;
-  /// Whether an argument that the host sets belongs to averages over replicas,
+  /// Whether an argument that the host sets may belong to averages of replicas,
   /// so that running sums must end first. A new parameter begins a new round in
   /// `arenas`.
   bool entersAverages(size_t argument, const HostArenas &arenas) const;

@@ -37,7 +37,7 @@
 
 namespace stagewright::runtime {
 
-/// Thrown by a blocking call when the step has failed elsewhere.
+/// Thrown by a call that finds that the step has failed elsewhere.
 struct Stopped {};
 
 class Transport {

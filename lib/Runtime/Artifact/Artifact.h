@@ -73,7 +73,7 @@ private:
   std::vector<sw_entry> entries;
 };
 
-/// The table of functions that generated code calls; defined with the ranks.
+/// The functions that generated code for CPUs calls (GeneratedApi.cpp).
 const sw_api &generatedCodeApi();
 
 } // namespace stagewright::runtime

@@ -23,8 +23,9 @@ struct Feature {
   bool present;
 };
 
-/// Features that every x86-64 processor has, or that compilers use only if
-/// asked by name: instructions for operating systems, and hints.
+/// Features that every x86-64 processor has, that come with AVX or AVX-512
+/// (vzeroupper, evex512), or that compilers use only if asked by name:
+/// instructions for operating systems, hints, crc32.
 constexpr std::string_view baseline[] = {
     "64bit", "cmov",   "cx8",        "cx16",    "fxsr",   "mmx",     "x87",
     "sse",   "sse2",   "sahf",       "crc32",   "prfchw", "invpcid", "shstk",

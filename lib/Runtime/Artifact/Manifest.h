@@ -45,7 +45,7 @@ struct Interface {
   /// If the units cannot be divided equally, each run of the first slices of a
   /// row has one unit more.
   int64_t rows = 1, runs = 1, unit = 1;
-  /// On a grid of shards: how its axes split a row; `runs` and `unit` are 1.
+  /// On a grid of shards: how its axes split a row; `runs` is 1.
   SliceAxes axes;
   int64_t batchDim = 0; ///< results with combine "concat"
   std::string symbol;   ///< of the argument's data in the artifact, or empty
@@ -80,11 +80,11 @@ struct RingSize {
 };
 
 struct Channel : RingSize {
-  /// The number of slots, and the number of messages in a step.
+  /// The number of slots, and the max number of messages in a step.
   int64_t slots(int64_t microbatches) const;
   int64_t count(int64_t microbatches) const;
-  /// Text that names message `m`: "microbatch 3", and "microbatch 3 of channel
-  /// 'x'".
+  /// Text that names message `m`: "microbatch 3", or "message 3" if `messages`
+  /// is set; and "microbatch 3 of channel 'x'".
   std::string which(int64_t m) const;
   std::string describe(int64_t m) const;
 
@@ -117,7 +117,7 @@ struct Collective {
   /// than the one in which it begins.
   bool carried = false;
   /// A gather: `elements` are those of one part, each bucket is a slot that has
-  /// the parts of all ranks in their order, and it runs several times a step.
+  /// the parts of all ranks in their order, and may run several times a step.
   bool gathers = false;
   /// A gather that is an exchange: each rank has another part for every rank. A
   /// bucket has the parts that its rank sends, by receiver, then those that it
@@ -212,9 +212,9 @@ struct Kernel {
   int64_t block[3] = {1, 1, 1}; ///< threads of a block
   int64_t shared = 0;           ///< bytes of dynamic shared memory
   int64_t arguments = 0;        ///< values of 8 bytes
-  /// What the kernel computes: attention, rows, sums, elements, scatter or
-  /// loops. Empty if an older compiler did not count; then the three numbers
-  /// below are 0.
+  /// What the kernel computes: tensor attention, attention, rows, sums,
+  /// elements, scatter or loops. Empty if an older compiler did not count; then
+  /// the three numbers below are 0.
   std::string form = {};
   int64_t read = 0, written = 0; ///< distinct bytes of a launch
   int64_t flops = 0;             ///< scalar operations of a launch

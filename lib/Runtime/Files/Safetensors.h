@@ -42,7 +42,7 @@ struct TensorType {
   sw_dtype dtype = SW_F32;
   std::vector<int64_t> shape;
 
-  /// Throws an `Error` if the number does not fit into 63 bits.
+  /// Throws an `Error` if the number exceeds 2^62.
   int64_t bytes() const;
 };
 

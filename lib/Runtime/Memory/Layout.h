@@ -8,9 +8,9 @@
 // A rank's arena has its buffers in the manifest's order, then the rings of the
 // channels that it receives, in order. A stash with a place in the workspace
 // takes no bytes of its own. Every slot is aligned to 64 bytes (a cache line,
-// and what the vector code assumes). The compiler computes the same layout, and
-// the totals are compared when a step is created: the runtime allocates exactly
-// the bytes that the compiler printed.
+// and what the vector code assumes). The compiler computes the same layout. A
+// step with its number of microbatches compares the totals when it is created:
+// the runtime allocates exactly the bytes that the compiler printed.
 //
 // Stashes offloaded to the host have offsets after the end of the arena. For a
 // device they are in separate host memory, for a CPU right after the arena.

@@ -251,7 +251,7 @@ TEST(Step, InputsAreChecked) {
   Host empty(FIXTURES "/pipeline.swx", Host::defaults());
   EXPECT_EQ(empty.runError(), "argument 0 ('params/w') was not set");
   EXPECT_EQ(text([&] { empty.get(0, {}); }),
-            "there are no results: no step has run to its end");
+            "there are no results: no step has run, or the last one failed");
 }
 
 TEST(Step, TensorsWithoutShapeOrDataAreErrors) {
