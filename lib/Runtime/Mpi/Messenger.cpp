@@ -9,8 +9,8 @@
 // are persistent requests. Sends are synchronous (MPI 4.1, section 3.4): they
 // complete once a receive has been matched. There are three communicators: for
 // the transfers of channels, for direct messages and collectives, and for
-// reports about a failed step; sums have their own (Sums.h). No wait is
-// unbounded: every wait is a loop that polls for such reports and for processes
+// reports about a failed step; sums have their own (Sums.h). Once connected, no
+// wait for messages is unbounded: it polls for such reports and for processes
 // that have died.
 //
 //===----------------------------------------------------------------------===//

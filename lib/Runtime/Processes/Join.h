@@ -18,9 +18,10 @@
 
 namespace stagewright::runtime {
 
-/// Checks that all processes have the same program and options, and that the
-/// hosts of the processes fit its plan. Gives every process the number of its
-/// rank. Throws in all if a check fails.
+/// Checks that all processes have the same program, and the same options as far
+/// as they determine messages, and that the hosts of the processes fit its
+/// plan. Gives every process the number of its rank. Throws in all if a check
+/// fails.
 void joinRanks(const Artifact &artifact, const StepOptions &options,
                Processes &processes);
 

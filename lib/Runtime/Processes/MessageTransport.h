@@ -11,8 +11,8 @@
 // end, prepared when the step is created. A receive is posted as soon as its
 // slot is free: before the step, and again at each release. A send starts when
 // the program sends and is waited for when its slot is claimed again. It
-// completes only when a posted receive has taken the data, so it also serves as
-// the receiver's credit: a sender is never further ahead than the slots of both
+// completes only when a posted receive has matched it, so it also serves as the
+// receiver's credit: a sender is never further ahead than the slots of both
 // ends, and the engine never buffers a message.
 //
 // The engine (Messenger.h) matches messages by (process, tag). The tag is the

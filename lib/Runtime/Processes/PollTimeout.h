@@ -8,8 +8,8 @@
 // A process that waits for a message is not notified and has to poll. It first
 // polls without sleeping, but yields the processor now and then: there may be
 // fewer processors than it assumes, such as in a container, or if the ranks of
-// two hosts run on one machine. Then it sleeps between polls, and checks the
-// timeout.
+// two hosts run on one machine. Then it sleeps between polls. The timeout is
+// checked after at most 1000 polls.
 //
 //===----------------------------------------------------------------------===//
 

@@ -39,7 +39,7 @@ public:
   ProcessGroup &group() { return *link; }
   /// Throws an `Error` if the engine carries no messages of ranks.
   Messenger &messenger();
-  /// Host names by process, with the current numbers.
+  /// Host names by process, with the current numbers. Collective.
   std::vector<std::string> hosts();
   /// The number of processes on this host that share CPUs with this one, which
   /// is included, and the place of this one among them. Collective.

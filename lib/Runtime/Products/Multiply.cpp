@@ -67,7 +67,8 @@ template <> const Tiles<double> &tilesOf() { return portableTilesF64; }
 
 /// Bytes of B packed at a time: half of an L2 cache of 1 MiB.
 constexpr int64_t packedBytes = 512 * 1024;
-/// With fewer rows B is read in place: packing it would not pay off.
+/// With fewer rows, whole contiguous vectors of B are read in place: packing
+/// would not pay off.
 constexpr int64_t rowsWorthPacking = 160;
 
 template <typename T>

@@ -63,8 +63,8 @@ public:
   }
 
   void run() {
-    // A panel has two cache lines per term, and a tile prefetches one per term:
-    // so the first panels are shared by two tiles.
+    // A panel has up to two cache lines per term, a tile prefetches one of
+    // them: so the first panels are shared by two tiles.
     for (bool first = packed; !rows.done(); first = false) {
       int count = 0;
       for (; count < (first ? together : 1) && !rows.done(); ++count)

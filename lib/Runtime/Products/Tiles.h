@@ -10,9 +10,10 @@
 // `Multiply.cpp` handles descriptors and caches, and cuts products into tiles.
 //
 // The shape of a tile, broadcasts from rows of A times two vectors of B, is
-// that of BLIS (Van Zee and van de Geijn, 2015). A is read in place: with at
-// least six rows a tile has fewer loads than multiplications for any strides of
-// A, so packing A would only add a copy.
+// that of BLIS (Van Zee and van de Geijn, 2015). A is read in place, unless its
+// rows or terms collide in the cache (MultiplyBlock.h): with at least six rows
+// a tile has fewer loads than multiplications for any strides of A, so packing
+// A would only add a copy.
 //
 //===----------------------------------------------------------------------===//
 

@@ -89,8 +89,8 @@ std::string profileJson(const Manifest &manifest,
     const RankManifest &rank = manifest.ranks[r];
     for (size_t n = 0; n < rank.nodes.size(); ++n)
       addMedian(nodes, rank.nodes[n], ranks[r]->samples(int64_t(n)));
-    // Twin placement has a stage on two ranks: the entry of the later rank
-    // remains.
+    // A stage may be on several ranks (twin placement, replicas): the entry of
+    // the last one remains.
     for (size_t s = 0; s < rank.stages.size(); ++s)
       for (size_t k = 0; k < Recorder::actionKinds.size(); ++k)
         addMedian(actions,

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Times of actions, sends and receives for the trace, and of nodes for the
+// Times of actions, messages and sums for the trace, and of nodes for the
 // profile. Everything is allocated before the step; a recorder belongs to one
 // rank's thread, so recording is two clock readings and a store.
 //
@@ -65,7 +65,7 @@ public:
   void claimed(int64_t channel, int64_t start) { claims[channel] = start; }
   void sent(int64_t channel, int64_t m, int64_t end);
   void received(int64_t channel, int64_t m, int64_t start);
-  /// A sum over ranks began at `start`; its event ends when it is complete.
+  /// A collective began at `start`; its event ends with the wait for it.
   void sumBegun(int64_t collective, int64_t start) { sums[collective] = start; }
   void summed(int64_t collective);
   void beginNode() { nodeBegin = profiling ? now() : 0; }
@@ -142,9 +142,10 @@ private:
   StepTimes lastTimes;
 };
 
-/// Chrome trace JSON of the kept steps: a row of actions for every rank, one
-/// for each end of a channel, and an arrow for every message. Names and
-/// categories are those of a simulated trace (Simulation/WriteTrace.h).
+/// Chrome trace JSON of the kept steps: a row of actions and one of collectives
+/// for every rank, one for each end of a channel, and an arrow for every
+/// message. Names and categories are those of a simulated trace
+/// (Simulation/WriteTrace.h).
 std::string traceJson(const Manifest &manifest,
                       const std::vector<const Recorder *> &ranks);
 

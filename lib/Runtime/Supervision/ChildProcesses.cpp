@@ -210,10 +210,11 @@ std::string ChildProcesses::cause() const {
   return text;
 }
 
-/// The exit status after a failure: that of the child with the first error, or,
-/// if no child has sent an error, the max of all statuses. So an error in the
-/// user's input, which would occur again after a restart, does not count as a
-/// fault.
+/// The exit status after a failure: a fault if a child died by a signal, unless
+/// it was killed here; else that of the child with the first error; or, if no
+/// child has sent an error, a fault if one was killed here, else the max of all
+/// statuses. So an error in the user's input, which would occur again after a
+/// restart, does not count as a fault.
 int ChildProcesses::status() const {
   const Child *first = firstError();
   int result = 0;

@@ -38,7 +38,7 @@ public:
   /// The number of ranks that have begun, and of blocks that are summed.
   alignas(64) std::atomic<int64_t> begun{0};
   alignas(64) std::atomic<int64_t> added{0};
-  /// The number of ranks that have awaited a carried sum.
+  /// The number of ranks that have awaited a carried sum or a gather.
   std::atomic<int64_t> left{0};
 
 private:

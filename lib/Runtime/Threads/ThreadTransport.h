@@ -60,7 +60,7 @@ public:
   std::string describeStill(int64_t rank, double seconds) const;
 
 private:
-  /// `freeSlot`, or a microbatch and the state of its message.
+  /// `freeSlot`, or the number and the state of a message.
   using State = int64_t;
   enum : State { freeSlot = 0, claimed = 1, published = 2, received = 3 };
   static State state(int64_t m, State what) { return m << 2 | what; }

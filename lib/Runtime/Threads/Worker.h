@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A thread that reads batches and writes checkpoints beside the steps. It
-// serves all tasks from the start: a new thread per task would take time to
-// start, inherit the pinning of its creator, and leave memory in several of the
+// A thread that reads batches, or writes checkpoints, beside the steps. One
+// thread serves all tasks: a new thread per task would take time to start,
+// inherit the pinning of its creator, and leave memory in several of the
 // allocator's arenas.
 //
 //===----------------------------------------------------------------------===//

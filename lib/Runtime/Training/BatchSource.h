@@ -69,7 +69,7 @@ public:
   /// The batch of step `step` (from 0): for each argument, the bytes of all
   /// microbatches. Throws an `Error` that names step, microbatch and reason.
   Batch read(int64_t step);
-  /// How long one microbatch may take; from any thread.
+  /// Max seconds of each wait for the source; from any thread.
   void setLimit(double seconds) { limit = seconds; }
   /// Makes a read() that waits, and all later ones, fail; from any thread.
   void stop();

@@ -24,7 +24,7 @@ namespace stagewright::runtime {
 
 class Batches {
 public:
-  /// `sources` are in the format of parseSampleSource; errors begin with
+  /// `sources` are in the format of parseSampleSource, given by the flag
   /// `option`. Throws if one does not fit the step.
   Batches(const std::vector<std::string> &sources, const char *option,
           std::optional<uint64_t> seed, const nlohmann::json &manifest,

@@ -9,8 +9,8 @@
 // Parameters with two or more dimensions are normal with the deviation 0.02 (as
 // in GPT-2); others are 0 if the last part of their name says bias, else 1 (the
 // scale of a norm). State is 0. Floating-point batches are standard normal,
-// integer ones 0. Random keys are made from the seed. The values depend on the
-// seed and on the argument's position, not on the ranks.
+// those of integers or 8-bit floats 0. Random keys are made from the seed. The
+// values depend on the seed and on the argument's position, not on the ranks.
 //
 //===----------------------------------------------------------------------===//
 

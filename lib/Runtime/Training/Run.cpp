@@ -40,8 +40,8 @@ struct Run::State {
   bool cuda() const {
     return manifest.at("target").value("kind", "") == "cuda";
   }
-  /// Whether a NaN or infinite loss ends the run: by default, whether the step
-  /// has an optimizer.
+  /// Whether NaN or infinity in a loss (on CPUs also in parameters) ends the
+  /// run: by default, whether the step has an optimizer.
   bool stopsAtNan() const;
   json describe() const;
 

@@ -56,11 +56,11 @@ TensorDescription describe(int (*query)(const sw_program *, int64_t, int64_t,
                            const sw_program *program, int64_t index,
                            int64_t microbatches);
 
-/// Result number `index`, if it is a scalar.
+/// Result number `index`, if it is a float32 or float64 scalar.
 std::optional<double> readNumber(const sw_program *program, sw_step *step,
                                  size_t index, int64_t microbatches);
 
-/// The value of the result with the role "loss", if it is a scalar.
+/// The same of the result with the role "loss".
 std::optional<double> readLoss(const sw_program *program, sw_step *step,
                                const nlohmann::json &manifest,
                                int64_t microbatches);

@@ -6,9 +6,10 @@
 //===----------------------------------------------------------------------===//
 //
 // A second artifact computes only the loss, on samples that are not trained on.
-// It has the same ranks and uses their threads or processes between steps. It
-// has its own arenas, into which the parameters are copied each time, so its
-// stages may be cut elsewhere. Parameters are matched by name.
+// It has as many ranks, and runs between steps, in the same processes or on
+// threads of its own. It has its own arenas, into which the parameters are
+// copied each time, so its stages may be cut elsewhere. Parameters are matched
+// by name.
 //
 //===----------------------------------------------------------------------===//
 
