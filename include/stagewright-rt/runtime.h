@@ -416,7 +416,7 @@ SW_EXPORT int64_t sw_step_peak_bytes(const sw_step *step, int64_t rank);
 SW_EXPORT int64_t sw_step_predicted_bytes(const sw_step *step, int64_t rank);
 
 /// The fraction of a step's time in which the rank ran no action, waiting for
-/// messages included: the median over all steps. Needs option `profile`.
+/// messages included: the median over up to 4096 steps. Needs option `profile`.
 SW_EXPORT double sw_step_idle_share(const sw_step *step, int64_t rank);
 
 /// The same for the last step alone, for every rank, written to `shares`; needs
@@ -438,7 +438,7 @@ typedef struct sw_traffic {
 SW_EXPORT int64_t sw_step_sent_bytes(sw_step *step, sw_traffic *traffic);
 
 /// Writes the recorded data, atomically: the last steps as Chrome trace JSON;
-/// the median seconds of nodes, actions and steps over all steps as a profile.
+/// the median seconds of nodes, actions, messages and steps as a profile.
 SW_EXPORT int sw_step_write_trace(sw_step *step, const char *path);
 SW_EXPORT int sw_step_write_profile(sw_step *step, const char *path);
 
@@ -484,8 +484,8 @@ SW_EXPORT void sw_interrupt(void);
 SW_EXPORT int sw_interrupted(void);
 /// Disconnects; collective, after the steps are destroyed.
 SW_EXPORT int sw_disconnect(void);
-/// Ends all processes immediately and prints the error once. Null: it was
-/// already printed.
+/// Ends all processes immediately. If there are several, one prints the error,
+/// which may be null.
 SW_EXPORT void sw_abort(int status, const char *error);
 
 #ifdef __cplusplus

@@ -50,7 +50,7 @@ typedef struct sw_source {
   /// their number. `step` and `microbatch` count from 0.
   int64_t (*next)(void *state, int64_t step, int64_t microbatch,
                   const sw_source_tensor **tensors, const char **error);
-  /// Called when the run ends without an error.
+  /// Called when the run ends, unless a call has failed or takes too long.
   void (*close)(void *state);
 } sw_source;
 

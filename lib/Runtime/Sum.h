@@ -35,8 +35,8 @@ struct Term {
   const void *from = nullptr;
 };
 
-/// Replaces `count` elements at `to`, which may be one of `terms`, by the sum
-/// of the terms in their order.
+/// Replaces `count` elements at `to`, which may be one of `terms`, by the
+/// weighted sum of the terms in their order.
 void weightedSum(sw_dtype dtype, void *to, std::span<const Term> terms,
                  int64_t count);
 

@@ -27,7 +27,7 @@ struct LibraryName {
   /// may be null.
   std::array<const char *, 2> files;
   const char *variable; ///< environment variable with a path, replaces `files`
-  const char *purpose;  ///< "contractions on a device need it"
+  const char *purpose;  ///< "contractions on a GPU need it"
   const char *package;  ///< "NVIDIA's driver (Debian package libcuda1)"
 };
 

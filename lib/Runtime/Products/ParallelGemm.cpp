@@ -16,7 +16,7 @@ namespace stagewright::runtime {
 
 namespace {
 
-/// Min multiply-adds of a part: about 5 us.
+/// Min multiply-adds of a part: 10 us at 100 GFLOP/s.
 constexpr int64_t termsPerPart = 500000;
 
 /// Rows and columns are cut at multiples of a panel of the tiles.
