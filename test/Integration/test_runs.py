@@ -245,7 +245,7 @@ def test_the_artifact_may_follow_an_option_of_many(workshop, text):
     (["--checkpoints=/proc/none"], "'/proc/none' is not a folder for checkpoints"),
     (["--checkpoints=x", "--checkpoint-every=0"], "--checkpoint-every is 0, expected at least 1"),
     (["--validate-every=0"], "--validate-every is 0, expected at least 1"),
-    (["--deadline=-1"], "--deadline is -1, expected more than 0 seconds"),
+    (["--deadline=-1"], "--deadline is -1, expected 0 seconds or more"),
     (["--outputs=/no/where.safetensors"], "cannot write '/no/where.safetensors': No such file or directory"),
     (["--trace=/proc"], "cannot write '/proc': Is a directory"),
     (["--profile=/no/where.json"], "cannot write '/no/where.json': No such file or directory")])

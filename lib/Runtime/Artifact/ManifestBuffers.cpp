@@ -93,7 +93,10 @@ static void parseOwn(const json &object, const Manifest &manifest,
     buffer.ownResult =
         indexOf(manifest.results, integer(object, "own_result", 0, maxDepth),
                 buffer.name);
-  bool isPair = (buffer.ownArgument < 0) == (buffer.ownResult < 0);
+  if ((buffer.ownArgument < 0) != (buffer.ownResult < 0))
+    raise("malformed manifest: buffer '", buffer.name,
+          "' has only one of "
+          "own_argument and own_result");
   for (int64_t bytes :
        {buffer.ownArgument < 0
             ? buffer.bytes
@@ -101,7 +104,7 @@ static void parseOwn(const json &object, const Manifest &manifest,
         buffer.ownResult < 0
             ? buffer.bytes
             : manifest.results[size_t(buffer.ownResult)].bytes})
-    if (bytes != buffer.bytes || !isPair)
+    if (bytes != buffer.bytes)
       raise("malformed manifest: buffer '", buffer.name, "' has ", buffer.bytes,
             " bytes, but what the host reads and sets of it has ", bytes);
   buffer.weight = object.value("weight", 0.0);

@@ -152,8 +152,9 @@ static void parseNeeds(const json &list, const std::vector<Channel> &channels,
     auto channel = size_t(numbers[i]);
     if (channel >= channels.size() ||
         (sends ? channels[channel].from : channels[channel].to) != rank)
-      raise("malformed manifest: rank ", rank, " is at no end of channel ",
-            numbers[i], ", for which it waits");
+      raise("malformed manifest: rank ", rank, " is not the ",
+            sends ? "sender" : "receiver", " of channel ", numbers[i],
+            ", for which it waits");
     needs.push_back({numbers[i], numbers[i + 1], sends});
   }
   if (numbers.size() % 2 != 0)

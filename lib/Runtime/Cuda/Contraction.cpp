@@ -94,6 +94,9 @@ LtCall &LtCall::operator=(LtCall &&other) noexcept {
   std::swap(b, other.b);
   std::swap(c, other.c);
   std::swap(added, other.added);
+  std::swap(algorithm, other.algorithm);
+  std::swap(leaves, other.leaves);
+  std::swap(isNothing, other.isNothing);
   return *this;
 }
 

@@ -106,7 +106,7 @@ void Peers::fail(const std::string &error, const Messages *messages) const {
     while (!done && std::chrono::steady_clock::now() < end)
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
-  group().abort(1, error);
+  group().abort(faultStatus, error);
 }
 
 } // namespace stagewright::runtime::cuda

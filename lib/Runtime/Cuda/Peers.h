@@ -47,7 +47,7 @@ public:
                 double seconds = Deadline::first) const;
   /// Throws if a process has ended.
   void look() const;
-  /// Ends all processes.
+  /// Ends all processes with faultStatus.
   [[noreturn]] void fail(const std::string &error,
                          const Messages *messages) const;
 

@@ -255,9 +255,8 @@ std::vector<RankProgram> recordStep(const Artifact &artifact,
                                     int64_t microbatches) {
   const Manifest &manifest = artifact.manifest();
   if (!manifest.cuda)
-    raise(
-        "the artifact's target is the processor, where no kernels are "
-        "counted; compile for a device, for example with --target=cuda:sm_90a");
+    raise("the artifact's target is the processor, so it has no GPU kernels; "
+          "compile for a device, for example with --target=cuda:sm_90a");
   int64_t count = microbatches > 0 ? microbatches : manifest.microbatches;
   std::vector<Route> routes(manifest.channels.size(), Route::Network);
   Memory memory = madeUp(manifest, layOut(manifest, count), routes);

@@ -65,14 +65,16 @@ void Slots::giveBack(int64_t channel, int64_t m) {
 
 void Slots::end() const {
   stashes.end();
-  if (!claims.empty())
-    raise("channel '", manifest.channels[claims.begin()->first.first].name,
-          "' is claimed for microbatch ", claims.begin()->second,
-          ", but nothing is sent");
-  if (!messages.empty())
-    raise("channel '", manifest.channels[messages.begin()->first.first].name,
-          "' still holds microbatch ", messages.begin()->second,
-          " at the end of the step");
+  if (!claims.empty()) {
+    const Channel &it = manifest.channels[claims.begin()->first.first];
+    raise("channel '", it.name, "' is claimed for ",
+          it.which(claims.begin()->second), ", but nothing is sent");
+  }
+  if (!messages.empty()) {
+    const Channel &it = manifest.channels[messages.begin()->first.first];
+    raise("channel '", it.name, "' still holds ",
+          it.which(messages.begin()->second), " at the end of the step");
+  }
 }
 
 } // namespace stagewright::runtime::cuda

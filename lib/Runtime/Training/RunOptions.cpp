@@ -59,7 +59,7 @@ void check(const RunOptions &options) {
     raise("the number of threads per rank is ", options.threads,
           ", expected 1 to 1024");
   if (!(options.deadline >= 0))
-    raise("--deadline is ", options.deadline, ", expected more than 0 seconds");
+    raise("--deadline is ", options.deadline, ", expected 0 seconds or more");
   if (!options.nan.empty() && options.nan != "stop" && options.nan != "ignore")
     raise("--nan is '", options.nan, "', expected 'stop' or 'ignore'");
   checkTraining(options.training);

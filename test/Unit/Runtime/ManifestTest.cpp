@@ -303,8 +303,8 @@ TEST(Manifest, RowsSayWhatARankWaitsFor) {
   EXPECT_EQ(error("after", json::array({2})),
             "malformed manifest: 'after' is 2, expected 0 to 1");
   EXPECT_EQ(error("claims", json::array({1, 0})),
-            "malformed manifest: rank 0 is at no end of channel 1, for which "
-            "it waits");
+            "malformed manifest: rank 0 is not the sender of channel 1, for "
+            "which it waits");
   EXPECT_EQ(error("receives", json::array({1})),
             "malformed manifest: a channel without a message in what rank 0 "
             "waits for");
