@@ -224,6 +224,47 @@ rank.program @step.2 rank 2 device "d2" of @step microbatches 1 schedule "hand" 
 
 // -----
 
+// The same, where no rank waits before it has begun all its sums. On GPUs a sum that has begun keeps those behind it waiting.
+rank.step @step() -> ()
+rank.collective @a among [0, 1] : memref<16xf32>
+rank.collective @b among [1, 2] : memref<16xf32>
+rank.collective @c among [0, 2] : memref<16xf32>
+rank.program @step.0 rank 0 device "d0" of @step microbatches 1 schedule "hand" {
+  %w = rank.buffer "w" gradient : memref<16xf32>
+  %v = rank.buffer "v" gradient : memref<16xf32>
+  rank.entry (%M) {
+    // expected-error @below {{ranks begin collectives in a circle: rank 0 begins sum 'c' before sum 'a'}}
+    rank.all_reduce @c (%v)
+    rank.all_reduce @a (%w)
+    rank.await_reduced @c
+    rank.await_reduced @a
+  }
+}
+rank.program @step.1 rank 1 device "d1" of @step microbatches 1 schedule "hand" {
+  %w = rank.buffer "w" gradient : memref<16xf32>
+  %v = rank.buffer "v" gradient : memref<16xf32>
+  rank.entry (%M) {
+    // expected-note @below {{rank 1 begins sum 'a' before sum 'b'}}
+    rank.all_reduce @a (%w)
+    rank.all_reduce @b (%v)
+    rank.await_reduced @a
+    rank.await_reduced @b
+  }
+}
+rank.program @step.2 rank 2 device "d2" of @step microbatches 1 schedule "hand" {
+  %w = rank.buffer "w" gradient : memref<16xf32>
+  %v = rank.buffer "v" gradient : memref<16xf32>
+  rank.entry (%M) {
+    // expected-note @below {{rank 2 begins sum 'b' before sum 'c'}}
+    rank.all_reduce @b (%w)
+    rank.all_reduce @c (%v)
+    rank.await_reduced @b
+    rank.await_reduced @c
+  }
+}
+
+// -----
+
 // A cycle of a sum and a message: rank 1 would send after the sum that rank 0 joins after the message.
 rank.step @step() -> ()
 rank.collective @a among [0, 1] : memref<16xf32>

@@ -7,6 +7,7 @@
 
 #include "stagewright/Dialect/Rank/Transforms/Machine.h"
 #include <algorithm>
+#include <map>
 #include <set>
 
 using namespace stagewright::rank;
@@ -80,6 +81,102 @@ static std::optional<Fault> checkCounts(const Machine &machine,
   return std::nullopt;
 }
 
+namespace {
+/// The order in which ranks begin their sums, as a graph.
+class BeginOrder {
+public:
+  BeginOrder(const Machine &machine, const std::vector<Events> &sums);
+
+  /// Fails if no order of all sums suits every rank: three ranks, say, each of
+  /// which shares a sum with each other one. Pairs of ranks cannot show that.
+  std::optional<Fault> check() const;
+
+private:
+  /// A sum that a rank begins right before another one.
+  struct Before {
+    size_t sum, rank;
+    const Event *event, *next;
+  };
+  Fault describe(const std::vector<size_t> &open) const;
+
+  const Machine &machine;
+  std::vector<std::vector<Before>> before; ///< By sum, or microbatch of it.
+};
+} // namespace
+
+BeginOrder::BeginOrder(const Machine &machine, const std::vector<Events> &sums)
+    : machine(machine) {
+  std::map<std::pair<int32_t, int64_t>, size_t> numbers;
+  for (size_t rank = 0; rank < sums.size(); ++rank) {
+    std::optional<size_t> last;
+    for (size_t i = 0; i < sums[rank].size(); ++i) {
+      const Event *event = sums[rank][i];
+      size_t own =
+          numbers
+              .try_emplace({event->object, event->microbatch}, numbers.size())
+              .first->second;
+      before.resize(numbers.size());
+      if (last)
+        before[own].push_back({*last, rank, sums[rank][i - 1], event});
+      last = own;
+    }
+  }
+}
+
+std::optional<Fault> BeginOrder::check() const {
+  std::vector<std::vector<size_t>> after(before.size());
+  std::vector<size_t> open(before.size()), ready; // Open: how many are before.
+  for (size_t sum = 0; sum < before.size(); ++sum) {
+    open[sum] = before[sum].size();
+    for (const Before &other : before[sum])
+      after[other.sum].push_back(sum);
+    if (open[sum] == 0)
+      ready.push_back(sum);
+  }
+  size_t done = 0;
+  for (; !ready.empty(); ++done) {
+    size_t sum = ready.back();
+    ready.pop_back();
+    for (size_t next : after[sum])
+      if (--open[next] == 0)
+        ready.push_back(next);
+  }
+  if (done == before.size())
+    return std::nullopt;
+  return describe(open);
+}
+
+/// `open`: by sum, more than 0 if it is in a circle or behind one.
+Fault BeginOrder::describe(const std::vector<size_t> &open) const {
+  std::vector<const Before *> steps; // Backwards.
+  std::map<size_t, size_t> seen;     // By sum: the number of its step.
+  size_t sum = size_t(std::find_if(open.begin(), open.end(),
+                                   [](size_t count) { return count > 0; }) -
+                      open.begin());
+  while (seen.try_emplace(sum, steps.size()).second) {
+    steps.push_back(&*std::find_if(
+        before[sum].begin(), before[sum].end(),
+        [&](const Before &other) { return open[other.sum] > 0; }));
+    sum = steps.back()->sum;
+  }
+  steps.erase(steps.begin(), steps.begin() + ptrdiff_t(seen[sum]));
+  auto name = [&](const Event *event) {
+    return machine.sums[size_t(event->object)].describe(event->microbatch);
+  };
+  Fault fault;
+  for (size_t i = steps.size(); i-- > 0;) {
+    const Before &step = *steps[i];
+    std::string text = "rank " + std::to_string(step.rank) + " begins " +
+                       name(step.event) + " before " + name(step.next);
+    if (i + 1 == steps.size())
+      fault.error = {"ranks begin collectives in a circle: " + text,
+                     step.event->origin};
+    else
+      fault.notes.push_back({text, step.event->origin});
+  }
+  return fault;
+}
+
 std::optional<Fault> stagewright::rank::checkSums(const Machine &machine) {
   if (machine.sums.empty())
     return std::nullopt;
@@ -120,4 +217,8 @@ std::optional<Fault> stagewright::rank::checkSums(const Machine &machine) {
                    {}};
     }
   return std::nullopt;
+}
+
+std::optional<Fault> stagewright::rank::checkOrder(const Machine &machine) {
+  return BeginOrder(machine, findSums(machine)).check();
 }

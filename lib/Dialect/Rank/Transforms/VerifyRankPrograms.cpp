@@ -63,6 +63,8 @@ struct VerifyRankProgramsPass
       fault = linkRows(*machine);
     if (!fault)
       fault = run(*machine);
+    if (!fault)
+      fault = checkOrder(*machine);
     for (const RankEvents &rank : machine->ranks)
       if (!fault)
         fault = checkPlaces(rank);

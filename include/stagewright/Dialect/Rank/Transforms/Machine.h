@@ -171,6 +171,11 @@ struct Fault {
 /// gathers that they have in common in the same order.
 std::optional<Fault> checkSums(const Machine &machine);
 
+/// Checks that all sums and gathers have one order that suits every rank, so
+/// that ranks may wait where they begin them, as on a GPU's stream. Expects
+/// that `checkSums` has passed.
+std::optional<Fault> checkOrder(const Machine &machine);
+
 /// Adds to `after` of each row the rows that release the slots it acquires.
 /// Fails if a row uses a slot that another row acquires or receives, but does
 /// not follow that row.
