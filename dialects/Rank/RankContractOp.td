@@ -51,7 +51,8 @@ def Rank_ContractOp : Rank_Op<"contract", [AttrSizedOperandSegments] # Destinati
       distinct loops as results, and each loop indexes two operands at least;
     - (contract_c2) shapes are static; each loop alone indexes some dimension, whose extent it has; no map leaves its operand;
     - (contract_c3) the loops of a triangle are two of equal extent, and one of them indexes C;
-    - (contract_c4) an epilogue has the operands that it uses, on buffers, and overwrites: bias is a row of C, aux is like C.
+    - (contract_c4) an operation with an epilogue is on buffers and overwrites C; its operands bias, like a row of C, and aux,
+      like C, are those that the epilogue uses.
   }];
   let arguments = (ins Rank_Update:$update, AffineMapArrayAttr:$indexing_maps,
                        OptionalAttr<DenseI64ArrayAttr>:$triangle, OptionalAttr<Rank_Epilogue>:$epilogue,

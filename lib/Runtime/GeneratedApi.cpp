@@ -220,8 +220,8 @@ void fail(sw_rank *rank, const char *message) {
   guarded(rank, [&] { raise(message); });
 }
 
-/// Stands for the functions that only artifacts for a device call; raises an
-/// error.
+/// Takes the place of functions that are called only by artifacts for a device;
+/// raises an error.
 template <typename... Arguments> void ofDevices(sw_rank *rank, Arguments...) {
   guarded(rank, [&] {
     raise("the program calls a function of devices, but the artifact's target "

@@ -135,7 +135,7 @@ Ticks PipelineEngine::specialDurationOf(const PipelineRow &row,
 }
 
 /// Called when a microbatch leaves the stage of `row`; after the last one the
-/// stage's collective starts.
+/// tail of the stage's collective starts.
 void PipelineEngine::endStay(const PipelineRow &row, Ticks end) {
   stageEnds[row.number] = std::max(stageEnds[row.number], end);
   if (--staysLeft[row.number] != 0 || model->forwardOnly)

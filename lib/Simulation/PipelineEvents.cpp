@@ -187,8 +187,8 @@ void PipelineEngine::runPicked(uint32_t processor, BlockId block) {
   start(block);
 }
 
-/// Starts blocks on idle processors. Returns true if it has to be called again
-/// after the transfers, because a block of duration 0 has ended.
+/// Starts blocks on idle processors. Returns true if a block of duration 0 has
+/// ended: then startTransfers() and this have to be called again.
 bool PipelineEngine::startComputes() {
   if (careful)
     return startComputesByPriority();

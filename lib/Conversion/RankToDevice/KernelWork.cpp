@@ -106,7 +106,7 @@ public:
   int64_t bytes() const {
     llvm::MapVector<Value, int64_t> roots;
     for (auto [view, bytes] : views)
-      if (isa<BlockArgument>(rootOf(view))) // others stay in registers
+      if (isa<BlockArgument>(rootOf(view))) // others stay on the chip
         roots[rootOf(view)] += bytes;
     int64_t sum = 0;
     for (auto [root, bytes] : roots)
