@@ -21,12 +21,12 @@
 // A function that fails returns a null pointer or a negative number, and
 // `sw_error()` returns the reason with its place: the file, the argument or the
 // step. Options are named after pp-run's flags; errors name the flags. No
-// function ends the process or lets an exception out. A training run is not
-// thread-safe.
+// function lets an exception out. A training run is not thread-safe.
 //
 // With several processes (sw_connect, and `processes` in the options of the
 // step) every function but those that say otherwise is collective, and the
-// process of rank 0 gets losses and values.
+// process of rank 0 gets losses and values. All processes end if one of them
+// dies or hangs, or if a step on GPUs fails; a single process never ends.
 //
 //===----------------------------------------------------------------------===//
 

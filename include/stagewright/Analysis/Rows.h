@@ -36,7 +36,7 @@ struct RowKind {
     Rows,    ///< Dimension `dim` has `perSample` rows of each sample, in order.
     Partial, ///< A sum over rows: the values of all slices add up to it.
     Row,     ///< Inside a loop over rows: computed from one row.
-    Sum,     ///< Inside a loop over rows: the running sum of number `dim`.
+    Sum,     ///< Inside a loop over rows: a running sum; `dim` is its number.
     Mixed    ///< None of these.
   };
   Kind kind = Whole;

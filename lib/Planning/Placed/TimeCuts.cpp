@@ -67,10 +67,11 @@ void PlacedFamilies::estimate(CutCandidate &candidate) {
                                              (halves ? 3 : 1);
 }
 
-/// Min number of microbatches that a rank holds at a time under any schedule of
-/// `request`: in a linear pipeline, one for each rank from this one on, as in
-/// 1F1B. In other placements, stages of a rank do not hold the most at the same
-/// time, so only one is certain.
+/// Min number of microbatches that a rank holds at its peak under any schedule
+/// of `request`: in a linear pipeline, one for each rank from this one on, as
+/// in 1F1B. Only one is certain if a schedule is searched, which may hold
+/// fewer, and in other placements: stages of a rank do not hold the most at the
+/// same time.
 static int64_t leastHeld(const PlacedRequest &request, int64_t rank,
                          int64_t microbatches) {
   const StagePlacement &where = request.where;
@@ -145,8 +146,9 @@ void PlacedFamilies::timeCuts() {
 }
 
 /// Times the candidates of `some`, in order, and adds those that come last to
-/// `later`. Several are timed at once; candidates that would not have been
-/// timed one after the other are dropped.
+/// `later`. Several are timed at once, with the result of timing them one by
+/// one: times of candidates that would then have been left out or added to
+/// `later` are discarded.
 void PlacedFamilies::timeSome(const std::vector<CutCandidate *> &some,
                               TimedCuts &timed,
                               std::vector<CutCandidate *> *later) {

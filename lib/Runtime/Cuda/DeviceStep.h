@@ -74,7 +74,7 @@ private:
   bool graph, check;
   bool begun = false;  ///< a step has been run
   bool lost = false;   ///< a device did not end its step
-  bool counted = true; ///< numbers of steps of averages are known
+  bool counted = true; ///< the host knows the step counters of averages
   Deadline limit;
   std::unique_ptr<Peers> peers; ///< null: one process
   std::vector<int64_t> own;     ///< ranks of this process

@@ -182,10 +182,11 @@ std::string Ordering::describeWait(size_t rank) const {
   const Command &command = at(rank);
   if (command.kind == Command::Await) {
     int64_t other = missing(rank, command.id);
-    return "rank " + std::to_string(rank) + " waits for the part of rank " +
-           std::to_string(other) + " of " +
-           manifest.collectives[size_t(command.id)].describe() +
-           (over(size_t(other)) ? ", which has ended" : "");
+    return "rank " + std::to_string(rank) + " waits for rank " +
+           std::to_string(other) +
+           (over(size_t(other)) ? ", which has ended," : "") +
+           " to begin its part of " +
+           manifest.collectives[size_t(command.id)].describe();
   }
   const Channel &channel = manifest.channels[command.id];
   bool sends = command.kind == Command::Claim;

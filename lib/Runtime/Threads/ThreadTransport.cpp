@@ -366,9 +366,9 @@ std::string ThreadTransport::describeWait(size_t rank) const {
     for (const Bucket &bucket : sum.buckets)
       if (const auto &begun = open[bucket.rank];
           std::find(begun.begin(), begun.end(), wish.collective) == begun.end())
-        return who + " waits for the part of rank " +
-               std::to_string(bucket.rank) + " of " + sum.describe() +
-               (waiters[bucket.rank].finished ? ", which has ended" : "");
+        return who + " waits for rank " + std::to_string(bucket.rank) +
+               (waiters[bucket.rank].finished ? ", which has ended," : "") +
+               " to begin its part of " + sum.describe();
     return who + " waits for " + sum.describe();
   }
   const Channel &channel = manifest.channels[wish.channel];

@@ -65,11 +65,6 @@ static int64_t wholeFlops(double flops) {
 }
 
 namespace {
-/// A time of the profile and the nodes that share it.
-struct Measurement {
-  Seconds time;
-  SmallVector<NodeOp> nodes;
-};
 
 struct EstimateCostPass : impl::EstimateCostBase<EstimateCostPass> {
   using EstimateCostBase::EstimateCostBase;
@@ -122,10 +117,7 @@ struct EstimateCostPass : impl::EstimateCostBase<EstimateCostPass> {
         if (!known.insert(device.deviceClass).second)
           continue;
         auto name = StringAttr::get(node.getContext(), device.deviceClass);
-        // Seconds without counts are measured: no estimates are added.
-        bool isMeasured = cost.getSeconds() && !cost.getFlops() &&
-                          !cost.getRead() && !cost.getWritten();
-        if (node.getCalleeAttr() || (!isMeasured && !seconds.contains(name)))
+        if (node.getCalleeAttr() || !seconds.contains(name))
           seconds[name] = rooflineSeconds(work, device);
       }
       cost = withSeconds(cost, seconds);

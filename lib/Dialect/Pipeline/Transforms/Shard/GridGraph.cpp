@@ -69,8 +69,9 @@ void GridGraph::forParameters(unsigned number,
       take(argument);
 }
 
-// Along an axis on which an operation is shared, or was made for an argument,
-// it is where its first user is, else where an operand is.
+// An operation that all shards along an axis share, or that was made for an
+// argument, has no shard along it. It gets that of its first user that has one,
+// else that of an operand.
 void GridGraph::findShards() {
   for (auto [axis, size] : llvm::enumerate(grid)) {
     std::vector<int64_t> own;
