@@ -214,8 +214,8 @@ TEST(Sum, AWaitWithoutHopeNamesTheRank) {
       group.transport->awaitReduced(0, 0);
     });
     EXPECT_EQ(group.transport->result(),
-              "the ranks wait for each other; rank 0 waits for the part of "
-              "rank 1 of sum 'sum.0', which has ended");
+              "the ranks wait for each other; rank 0 waits for rank 1, which "
+              "has ended, to begin its part of sum 'sum.0'");
   }
 }
 
