@@ -35,11 +35,11 @@ struct Options {
   std::optional<std::string> explainTime;
 };
 
-/// Reports an error if flags contradict each other, or if the output cannot be
-/// written.
+/// Reports an error if the target or the policy is unknown, if flags contradict
+/// each other, or if the output cannot hold an artifact.
 mlir::LogicalResult check(const Options &options);
 
-/// Reads the command line and the plan files that it names. Fails with an error
+/// Reads the command line and the plan file that it names. Fails with an error
 /// for an invalid value and if `check` fails.
 mlir::FailureOr<Options> readOptions(int argc, char **argv);
 

@@ -36,7 +36,7 @@ static constexpr const char *kExamples = R"(Examples:
       the time of its iterations.
 
 Exit status: 0: a plan was found; 1: there is none, or a value or an input is
-wrong; 2: the command line cannot be parsed.)";
+wrong; 2: the command line cannot be parsed, or options contradict each other.)";
 
 static void declareInput(CLI::App &app, PlanOptions &options) {
   app.add_option("file", options.files,
@@ -181,7 +181,7 @@ static void declareSearch(CLI::App &app, PlanOptions &options) {
       "Do not recompute forwards, or parts of layers, to save memory");
   app.add_option("--recompute-level", options.recomputeLevel,
                  "How much every layer of a module recomputes instead of "
-                 "keeping it. 0: nothing. Default: what fits in memory")
+                 "keeping it. 0: only cheap work. Default: what fits in memory")
       ->type_name("LEVEL")
       ->group(group);
   declareOffload(app, options, group);
@@ -276,7 +276,7 @@ static void declareOutput(CLI::App &app, PlanOptions &options) {
                "Print the plan as JSON instead of a table")
       ->group(group);
   app.add_flag("--explain", options.explain,
-               "Also print the runner-up and why it lost")
+               "Also print the runners-up and why they lost")
       ->group(group);
   app.add_flag("--explain-layouts", options.explainLayouts,
                "Instead of a plan, print which dimensions of a module can be "

@@ -23,7 +23,7 @@ SearchOptions searchOptions(const PlanOptions &options);
 Result<Planned> planSearches(const PlanOptions &options, Problem problem);
 
 /// A line about each search, with the max gap between its plan and the best
-/// plan of the family, by the bound.
+/// plan of the family, by the bound, unless its plan is proved to be the best.
 std::string searchTable(const Planned &planned);
 
 } // namespace stagewright

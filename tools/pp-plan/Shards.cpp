@@ -27,7 +27,8 @@ namespace {
 class Best {
 public:
   void take(int64_t ways, Planned planned);
-  /// For a number of shards without a plan faster than another one.
+  /// For a number of shards without a plan: none was found that is faster than
+  /// that of another number, or, if `atLeast` is infinite, none fits in memory.
   void skip(int64_t ways, Seconds atLeast);
   /// For a number of shards for which no plan was found. If it has one, that
   /// takes at least `atLeast`.

@@ -53,7 +53,8 @@ nlohmann::json sentBytes(sw_step *step, const nlohmann::json &manifest);
 void report(const Figures &figures, sw_step *step,
             const nlohmann::json &manifest);
 
-/// Prints the same as one line of JSON. The loss is null if the step has none.
+/// Prints the figures, without live bytes, and the loss as one line of JSON.
+/// The loss is null if the step has none.
 void reportJson(const Figures &figures, sw_step *step,
                 const nlohmann::json &manifest, std::optional<double> loss);
 

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A line for people, on standard error. On a terminal each step overwrites it;
-// elsewhere, such as under mpirun or in a log, new lines are printed at
-// intervals. Only one of several processes prints it.
+// A line for people, on standard error, printed at intervals. On a terminal it
+// overwrites the previous one; elsewhere, such as under mpirun or in a log, it
+// is a new line. Only one of several processes prints it.
 //
 //===----------------------------------------------------------------------===//
 

@@ -208,9 +208,9 @@ struct Ranks {
   }
 };
 
-/// The number of ranks to start here as processes: all if requested, or if
-/// ranks on GPUs sum gradients with each other, which may share a GPU only as
-/// processes; else 0.
+/// The number of ranks to start here as processes: all if requested, or if no
+/// launcher or flag connects processes and ranks on GPUs sum gradients with
+/// each other, as they may share a GPU only as processes; else 0.
 int64_t ranksToStart(const Options &options) {
   bool others = !options.transport.empty() || options.rendezvous.asked() ||
                 launcherRank();
@@ -291,8 +291,8 @@ int launched(const Options &options) {
   return status();
 }
 
-/// Runs under the supervisor, with the deadline after which it restarts a
-/// stopped run.
+/// Runs under the supervisor; the deadline is how long a run may be stopped
+/// (SIGSTOP) before it counts as failed.
 int supervised(const Options &options, int argc, char **argv) {
   check(options.run);
   std::vector<std::string> command = withoutSupervisor({argv + 1, argv + argc});

@@ -32,7 +32,8 @@ static bool findPlacement(const Schedule &schedule, ScheduleProblem &problem) {
 }
 
 /// Sets the numbers of ranks, chunks and microbatches of `problem` to those of
-/// the file; fails if --ranks or --chunks gives another number.
+/// the file, or the last one to --microbatches; fails if --ranks or --chunks
+/// gives another number.
 static Status takeFileShape(const ScheduleFlags &flags, Schedule &schedule,
                             ScheduleProblem &problem) {
   auto ranks = int64_t(schedule.ranks.size());

@@ -29,7 +29,7 @@ static Result<Jitter> readJitter(llvm::StringRef text) {
                text.str() + "'"};
 }
 
-/// Reads a credit for each of `stages`, or one for all.
+/// Reads the number of credits of each of `stages`, or one number for all.
 static Result<std::vector<int64_t>> readCredits(llvm::StringRef text,
                                                 int64_t stages) {
   std::vector<int64_t> credits;

@@ -13,13 +13,15 @@
 
 namespace stagewright {
 
-/// Both metrics with m * T, lower bounds and gaps, and the load of each rank.
+/// Makespan and span with m * T, lower bounds and gaps, and the load of each
+/// rank.
 std::string tableOf(const PlainSchedule &plain);
 
 /// The actions of every rank, drawn to scale.
 std::string gridOf(const PlainSchedule &plain);
 
-/// All figures as one JSON object, followed by a newline.
+/// Makespan and span with m * T, lower bounds and gaps, and the peak memory of
+/// each rank, as one JSON object followed by a newline.
 std::string jsonOf(const PlainSchedule &plain);
 
 /// Names for drawings and traces.

@@ -13,7 +13,7 @@
 
 namespace stagewright {
 
-/// A schedule, its times, and bounds on those of all other schedules.
+/// A schedule, its times, and bounds on those of all orders with its placement.
 struct PlainSchedule {
   ScheduleProblem problem;
   /// Whether stages are placed as in `problem.placement`; false for other
@@ -22,8 +22,8 @@ struct PlainSchedule {
   Schedule schedule;
   Timeline timing;
   LowerBounds bounds;
-  /// Bounds for schedules without split backwards, if all of its backwards are
-  /// whole.
+  /// Bounds for schedules without split backwards, if a generator or a file
+  /// gave one that also recomputes nothing.
   std::optional<LowerBounds> boundsWithoutSplit;
   std::string name;   ///< "zb-h1", "auto", "orders.csv".
   std::string origin; ///< The method by which auto found it.

@@ -18,8 +18,8 @@ Result<int64_t> readCount(const char *flag, const std::string &text,
                           int64_t max, int64_t otherwise);
 
 /// Sets the costs of `problem` (stages, hops, memory, overlap) and whether it
-/// has only forwards; placement, ranks and chunks must be set. Errors name the
-/// flag.
+/// has only forwards; ranks, chunks and microbatches must be set. Errors name
+/// the flag.
 Status readCosts(const ScheduleFlags &flags, ScheduleProblem &problem);
 
 } // namespace stagewright
