@@ -57,8 +57,8 @@ With `torch`, NAME returns (module, loss, batch[, options]); the step is loss(mo
         return module, lambda m, **b: m(**b).loss, dict(input_ids=ids, labels=ids), {"optimizer": optimizer}
 
 Names are those of the state_dict. Layers are the modules in the model's _no_split_modules, else members of its outermost
-ModuleLists; --layers overrides this. Loss and gradients are compared with torch's before anything is written.
-docs/pytorch.md lists the options. Needs the extra [torch].
+ModuleLists, else of its outermost Sequentials; --layers overrides this. Loss and gradients are compared with torch's before
+anything is written. docs/pytorch.md lists the options. Needs the extra [torch].
 
 `stagewright import onnx MODEL.onnx` imports an ONNX file: inference of its outputs, or with --loss=NAME (a scalar output)
 that loss and the gradients of its parameters, the floating-point initializers. For other losses and optimizers, call
@@ -78,12 +78,12 @@ timeline of a trace, on one self-contained HTML page.
 WEIGHTS_HELP = """\
 Converts checkpoints of other programs to parameters of a model, in the file that pp-run --inputs reads. A checkpoint is a
 safetensors file, a folder of them, or their index (model.safetensors.index.json). Other arguments in the output are kept.
-Only a piece of one tensor is in memory at a time.
+Only the data of one parameter is in memory at a time.
 
     stagewright weights llama.mlir Llama-2-7b-hf/ --map=llama.map --ignore='*.rotary_emb.inv_freq'
 
-A map assigns tensors to parameters. {i} stands for the same text on both sides; if it is only on the right, all matches are
-stacked:
+A map assigns tensors to parameters. {i} stands for the same text on both sides; if it is only on the right, the tensors with
+0, 1, 2 and so on for {i} are stacked:
 
     params/embed         = model.embed_tokens.weight
     params/layers/{i}/q  = T(model.layers.{i}.self_attn.q_proj.weight)

@@ -74,8 +74,8 @@ class Step:
         self._results = self._step.results(self.microbatches)
 
     def set(self, arguments):
-        """Copies arguments into the step, where they stay for all later runs: a list by position, without those whose values
-        are in the artifact, or a dictionary {position: array} of some of them. The first dimension of batch arguments is the
+        """Copies arguments into the step, where they stay for all later runs: a list by position, without those that the
+        runtime fills in, or a dictionary {position: array} of some of them. The first dimension of batch arguments is the
         microbatches."""
         if not isinstance(arguments, dict):
             positions = [position for position, *_ in self._arguments]

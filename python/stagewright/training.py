@@ -63,14 +63,14 @@ class Run:
         self.appends = resume
 
     def train(self, batches, steps):
-        """Runs until `steps` steps are done, including those of earlier runs; yields for each step a dictionary with step,
-        loss, seconds, bubble.
+        """Runs until `steps` steps are done, including those of earlier runs; yields for each step a dictionary of its
+        metrics, such as step, loss, seconds and bubble.
 
         `batches` is an iterable of {name: array}, of tuples in the order of the step's batch arguments, or of arrays if it has
-        only one; or a function of the step's number that returns one of these. The first dimension of arrays is all samples of
-        a step, or the first two are microbatches and samples. On resuming, a function is called with the next step's number; an
-        iterable with load_state_dict gets the result of its state_dict, which must be JSON; any other iterable is advanced by
-        the number of batches used.
+        only one; or a function of the step's number (from 0) that returns one of these. The first dimension of arrays is all
+        samples of a step, or the first two are microbatches and samples. On resuming, a function is called with the next step's
+        number; an iterable with load_state_dict gets the result of its state_dict, which must be JSON; any other iterable is
+        advanced by the number of batches used.
 
         If the run has checkpoints, the first Ctrl-C or SIGTERM ends it after the current step and its checkpoint, with
         KeyboardInterrupt or exit status 0 respectively. A second one ends it at once.

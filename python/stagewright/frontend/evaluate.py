@@ -20,8 +20,8 @@ from stagewright.errors import ImportFailure
 from stagewright.frontend.empty import without_empty
 from stagewright.frontend.rows import is_plain, to_array
 
-# Values of at most this many elements that need no argument (loop counters, index vectors) are computed at import. Larger ones
-# (masks) stay operations, so that no dense constant replaces a computation of the source.
+# Scalars, and integer arrays of at most this many elements, that need no argument (loop counters, index vectors) are computed
+# at import. Others (masks) stay operations, so that no dense constant replaces a computation of the source.
 FOLD_LIMIT = 4096
 
 # Functions that LLVM cannot lower in short types: computed in float32, whose result is also exact in the short type.

@@ -79,7 +79,7 @@ def find_gradients(trees, out):
 
 
 class Flow:
-    """Properties of a traced step's results: which come from a backward, and which are a sum with an argument."""
+    """Properties of a traced step's results: which come from a backward, and which are an argument updated."""
 
     def __init__(self, jaxpr):
         self.jaxpr = jaxpr
@@ -95,7 +95,7 @@ class Flow:
         return not isinstance(var, jex.Literal) and var in self.backward
 
     def is_updated(self, result, argument):
-        """Whether a result is the argument, or the argument plus something."""
+        """Whether a result is the argument, or a sum or difference with it."""
         var = self.jaxpr.outvars[result]
         for _ in range(4):  # follows casts, copies and calls of jitted functions
             if isinstance(var, jex.Literal):
@@ -143,7 +143,7 @@ def _is_same(tree, node):
 
 
 def check_results(arguments, roots, possible, out, found, flow):
-    """Refuses gradients that are not the second of two results, and results that are updated arguments.
+    """Refuses gradients that are not the second of two results, updated arguments as results, and optimizers as arguments.
 
     Only results of a backward are checked: a step without a backward may return anything.
     """

@@ -57,7 +57,8 @@ def split_dims(shardings, signature, jaxpr, asked=None):
 
 
 def _default_axes(axes, what, layouts, remarks):
-    """Of the `axes` of a mesh that split `what`: the only one, or two in the order in which `layouts` nest them."""
+    """Of the `axes` of a mesh that split `what`: the only one, or two in the order in which `layouts` nest them, else
+    none."""
     if len(axes) < 2:
         return axes
     nested = [order for order in (axes, axes[::-1]) if any(is_nested(dims, order) for dims in layouts)]

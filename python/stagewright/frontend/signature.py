@@ -1,10 +1,11 @@
 """The role, name, batch dimension and way of combination of each argument and result of a step.
 
 Inferred from the trees, before lowering. A step that returns `(loss, grads)` or `((loss, aux), grads)`, as `jax.value_and_grad`
-does, has as parameters the argument with the tree of `grads`; every other argument is a batch, a scalar is a constant, a random
-key a seed. A step without gradients has the parameters that its options name, or, without such options, its first argument if
-that is a container of floating-point arrays and others follow it. If neither applies, no roles are written: the compiler then
-takes large constants as parameters and every argument as a batch.
+does, has as parameters the argument with the tree of `grads`; of the others, a scalar is a constant, a random key a seed, and
+the rest are batches, unless they seem to be the same for all microbatches (`_kept`, `carried`). A step without gradients has
+the parameters that its options name, or, without such options, its first argument if that is a container of floating-point
+arrays and others follow it. If neither applies, no roles are written: the compiler then takes large constants as parameters,
+scalars as constants and all other arguments as batches.
 """
 
 from __future__ import annotations
@@ -200,8 +201,8 @@ def infer(function, arguments, out, options, jaxpr=None):
     for table in (roles, combine, batch_dims):
         table.finish(names)
     if not known:
-        remarks.append("no roles are known; the compiler takes every argument as a batch (option 'roles' says "
-                       "otherwise)")
+        remarks.append("no roles are known; the compiler takes scalars as constants and all other arguments as batches "
+                       "(option 'roles' says otherwise)")
     return Signature(made, results, remarks)
 
 

@@ -13,7 +13,7 @@ TAGS = {"loss": "loss/train", "validation_loss": "loss/validation", "tokens_per_
 
 
 def write_events(metrics, folder):
-    """Writes every series of `metrics` as scalars into `folder`; returns the number of scalars."""
+    """Writes the series of TAGS and the idle shares as scalars into `folder`; returns the number of scalars."""
     try:
         from tensorboardX import SummaryWriter
     except ImportError as error:

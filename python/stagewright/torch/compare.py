@@ -20,8 +20,8 @@ from stagewright.torch.rules import ATTENTION, DROPOUTS, is_random, replaced
 # Allowed norm of a difference: relative to the gradient, relative to the largest gradient, and absolute. This covers another
 # order of summation.
 RELATIVE, ABSOLUTE, LEAST = 2e-5, 1e-7, 1e-12
-# If that is exceeded, the limit is this multiple of torch's own error against float64: one element near the kink of a ReLU can
-# change a gradient by more.
+# If that is exceeded, this multiple of torch's own error against float64 is allowed too: one element near the kink of a ReLU
+# can change a gradient by more.
 TIMES = 4.0
 _FAST = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
 

@@ -198,8 +198,8 @@ def _cast(policy, args, kwargs, dtype):
 
 
 def _folded(function, args, kwargs):
-    """The result as a known value, if it is small and computed from known integers; else None. Programs branch on such
-    values."""
+    """The result as a known value, if it is a small array of integers, or scalar, and computed from small known arrays; else
+    None. Programs branch on such values."""
     leaves = [leaf for leaf in pytree.tree_leaves((args, kwargs)) if isinstance(leaf, jax.Array)]
     if any(isinstance(leaf, jax.core.Tracer) or leaf.size > FOLD_LIMIT for leaf in leaves):
         return None

@@ -24,7 +24,7 @@ _WAY = "write it as a function of JAX and give it as the option 'update'"
 class Update:
     """The function, state and rates of an optimizer over the parameters of a program.
 
-    If given, `clip_norm` or `clip_value` is first applied to the gradients, as in torch.nn.utils. With `masters` the state
+    If given, first `clip_value`, then `clip_norm` is applied to the gradients, as in torch.nn.utils. With `masters` the state
     holds float32 parameters, which the optimizer updates; the step's own parameters are rounded from them.
     """
 

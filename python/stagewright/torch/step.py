@@ -86,8 +86,8 @@ def load_step(specification):
 
 
 def state_dict(folder, module):
-    """The argument for `module.load_state_dict` from a checkpoint's folder: trained parameters under all of their names, and
-    the module's own values for everything else."""
+    """The argument for `module.load_state_dict` from a checkpoint's folder: trained parameters, and buffers that the
+    training changed, under all of their names, and the module's own values for everything else."""
     from stagewright import checkpoints
 
     _, tensors, _ = checkpoints.read(folder)

@@ -2,7 +2,7 @@
 
     stagewright weights model.mlir llama-2-7b/ --map=llama.map          # writes model.inputs.safetensors
 
-Only one piece of one tensor is in memory at a time, so the size of a checkpoint does not matter.
+Only the data of one parameter is in memory at a time, so the size of a checkpoint does not matter.
 """
 
 from stagewright.weights.convert import convert, default_output

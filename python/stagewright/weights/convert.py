@@ -78,7 +78,8 @@ def _read_map(path):
 
 
 def _choose(parameters, checkpoint, table):
-    """(parameter, expression) for all parameters; the error lists everything that is missing, of a wrong shape, or unused."""
+    """(parameter, expression) for all parameters; the error lists what is missing or of a wrong shape or type, else
+    what is unused."""
     chosen, problems, used = [], [], set()
     for parameter in parameters:
         expression, where = table.expression(parameter.name, checkpoint)

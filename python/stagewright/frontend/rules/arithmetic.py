@@ -21,7 +21,7 @@ def _is_short(dtype):
 
 @rule("dot_general", "conv_general_dilated")
 def contraction(_evaluator, eqn, values):
-    """A product computed in float32 if its factors or its result are short.
+    """A product computed in float32 if its result is short.
 
     A product's `algorithm` (`jax.nn.dot_product_attention` asks for bfloat16 summed in float32) is ignored: it tells a matrix
     unit to do what is done here anyway. Grouped convolutions need a single type.

@@ -188,7 +188,7 @@ def static_slice(evaluator, eqn, values):
 
 @rule("dynamic_update_slice")
 def static_update(evaluator, eqn, values):
-    """An index known at import: replaces rows, or pads the value with zeros."""
+    """An index known at import: replaces the whole value, or rows of a stack; no array is built."""
     value, update, starts, aval = values[0], values[1], values[2:], eqn.outvars[0].aval
     if not all(map(is_known, starts)):
         return _signed(evaluator, eqn, [value, update], [signed_index(s) for s in starts])

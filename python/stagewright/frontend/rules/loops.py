@@ -2,9 +2,9 @@
 
 Each iteration of a scan over stacked layers has its own scope, `<scope>/layer<i>`, in the forward and in the backward, so the
 planner sees layers. A scan is over stacked layers if one of its stacked inputs is a parameter (or its body reads a row of one
-by number), or was written row by row by a scan over layers: the latter is its backward, and its iterations have the same
-numbers. Two such scans in the same scope are numbered consecutively: layer0..layer3, layer4..layer7. The iterations of all
-other scans are called `step<i>`.
+by number), or was written row by row by a scan over layers. In the backward of such a scan, iterations have the same numbers.
+Two other such scans in the same scope are numbered consecutively: layer0..layer3, layer4..layer7. The iterations of all other
+scans are called `step<i>`.
 """
 
 from __future__ import annotations

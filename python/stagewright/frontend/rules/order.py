@@ -111,7 +111,7 @@ def sort(evaluator, eqn, values):
 
 
 def _sort_by_network(evaluator, arrays, axis, count):
-    """Sorts keys and positions in a loop; all other arrays are gathered once by the positions."""
+    """Sorts keys and positions in a loop; then all arrays are gathered once by the positions."""
     arrays = [jnp.moveaxis(array, axis, -1) for array in arrays]
     extent = arrays[0].shape[-1]
     size = 1 << (extent - 1).bit_length()

@@ -1,9 +1,9 @@
 """Rewrites scatter as operations that linalg has.
 
 Few positions per batch element (the gradient of `take_along_axis`, of top-k): compare an iota with the index and select, one
-elementwise operation for each position. One window at a position known at import: padding. The rest (the gradient of an
-embedding: many rows at positions known at run time) stays a scatter here; stagewright.frontend.to_linalg makes it a loop over
-rows that updates in place.
+elementwise operation for each position. One window at a position known at import: padding, or an update of a slice. The rest
+(the gradient of an embedding: many rows at positions known at run time) stays a scatter here; stagewright.frontend.to_linalg
+makes it a loop over rows that updates in place.
 """
 
 from __future__ import annotations

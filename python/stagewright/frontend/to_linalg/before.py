@@ -53,7 +53,7 @@ def rewrite(module):
         return ir.WalkResult.ADVANCE
     module.operation.walk(visit)
     for name, operations in found.items():
-        # Inner loops before outer ones, and concatenations before their operands.
+        # Outer loops before inner ones (the walk is in post-order), and concatenations before their operands.
         for op in reversed(operations) if name in ("stablehlo.while", "stablehlo.concatenate") else operations:
             REWRITES[name](op)
 

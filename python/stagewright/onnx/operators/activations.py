@@ -1,4 +1,4 @@
-"""Activations: elementwise functions with attributes."""
+"""Activations: elementwise functions and softmax."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ def slice_of(node, x, starts, ends, axes=None, steps=None):
 
 @operator("Gather")
 def gather(node, x, indices):
-    """A single known index becomes a slice, so that parts of a fused projection are recognised."""
+    """One known index, or known consecutive ones, become a slice, so that parts of a fused projection are recognised."""
     axis = node.get("axis", 0) % x.ndim
     x = jnp.asarray(x)
     if is_known(indices) and indices.ndim == 0:
