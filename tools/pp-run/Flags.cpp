@@ -110,8 +110,8 @@ void declare(CLI::App &app, Options &options) {
       "--average-every) instead of training synchronously");
   app.add_option("--deadline", options.run.deadline,
                  "Max seconds that a rank may make no progress or a step on "
-                 "GPUs may take (default: 10 times the median of the previous "
-                 "steps, at least 2)")
+                 "GPUs may take (default: 60 for the first step, then 10 times "
+                 "the median step, at least 2)")
       ->type_name("SECONDS");
   app.add_flag("--json", options.json,
                "Print as JSON: loss, seconds of the last 1024 steps, total "

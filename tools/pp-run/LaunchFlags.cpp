@@ -22,7 +22,7 @@ void declareRendezvous(CLI::App &app, RendezvousOptions &options) {
       ->group(group);
   app.add_option("--rank", options.rank,
                  "Rank of this process (default: RANK, OMPI_COMM_WORLD_RANK, "
-                 "PMI_RANK or SLURM_PROCID)")
+                 "PMI_RANK, PMIX_RANK or SLURM_PROCID)")
       ->type_name("R")
       ->group(group);
   app.add_option("--ranks", options.ranks,

@@ -1,4 +1,4 @@
-"""Compares loss and gradients with those of torch's autograd, on the example batch and without dropout, before anything is
+"""Compares loss, gradients and changed buffers with torch's own, on the example batch and without dropout, before anything is
 written: this finds differences between torchax and torch."""
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ class Program:
     """Tensors of a module by their names in its state_dict (tied ones by their first name), and the batch.
 
     `trained` are the parameters with gradients, `changed` the buffers that a forward in training mode writes (running
-    statistics), `fixed` all others; `known` are small buffers of integers, whose values the program may read.
+    statistics), `known` small buffers of integers, whose values the program may read, `fixed` all others.
     """
 
     def __init__(self, module, loss, batch, options):

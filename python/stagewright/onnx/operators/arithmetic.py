@@ -1,4 +1,4 @@
-"""Elementwise arithmetic."""
+"""Arithmetic, mostly elementwise; dropout, and random operators, which are refused."""
 
 from __future__ import annotations
 
