@@ -39,7 +39,7 @@ OPTIONS = {
     "microbatches": "default number of microbatches, written into the module",
     "cluster": "default cluster, written into the module",
     "shard_axis": "the mesh axis along which --tensor-parallel=N splits parameters and values as their shardings do, or two, as x,y, "
-                  "for --tensor-parallel=ROWSxCOLUMNS (default: those that split parameters, else constrained values, if one or two)",
+                  "for --tensor-parallel=ROWSxCOLUMNS (default: the one or two that split parameters, else constrained values)",
     "source": "what the step was written in, written into the module (default jax)",
     "update": "the optimizer: " + HELP,
     "validation": "the loss without gradients, a function of the step's arguments; written to MODEL.validation.mlir",
