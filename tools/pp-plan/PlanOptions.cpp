@@ -70,7 +70,7 @@ static void declareInput(CLI::App &app, PlanOptions &options) {
       ->type_name("FILE");
   app.add_option("--target", options.target,
                  "Target of a module, as in pp-compile: host (default), or "
-                 "cuda, where attention is one kernel")
+                 "cuda, where large attention is one kernel")
       ->check([](const std::string &target) {
         return target == "host" || target == "cuda" ||
                        target.starts_with("cuda:")

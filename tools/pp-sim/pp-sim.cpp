@@ -38,11 +38,11 @@ cl::opt<std::string> input(cl::Positional, cl::desc("plan.mlir"), cl::init("-"),
                            cl::cat(ownCategory));
 cl::opt<std::string> order(
     "order",
-    cl::desc("schedule (that of the file), window, greedy, cap-a, "
-             "early-backward (greedy with a limit on microbatches in flight: "
-             "DAPPLE's P_A and P_B), "
-             "gpipe or 1f1b (default: schedule if there is one, else the "
-             "fastest)"),
+    cl::desc(
+        "schedule (that of the file), window, greedy, gpipe, 1f1b, or cap-a "
+        "or early-backward (both greedy with a limit on microbatches in "
+        "flight: DAPPLE's P_A and P_B). Default: schedule if there is one, "
+        "else the fastest"),
     cl::cat(ownCategory));
 cl::opt<std::string>
     microbatches("microbatches",
