@@ -149,6 +149,7 @@ def test_wrong_weights_are_refused_and_nothing_is_written(change, text, model, t
 @pytest.mark.parametrize("text, message", [
     ("params/embed", "1: 'params/embed' is neither NAME = TENSOR nor ignore PATTERN"),
     ("\na = T(b", "2: 'T(b' lacks a ')'"),
+    ("a = 3", "1: '3' is a number, expected the name of a tensor or a function"),
     ("a = turn(b)", "1: 'turn' is not a function; there are T, transpose, reshape, slice, concat, stack"),
     ("a = slice(b, 1)", "1: slice() in 'slice(b, 1)' takes one tensor and then 3 numbers"),
     ("a = b c", "1: 'c' follows where 'b c' should end"),

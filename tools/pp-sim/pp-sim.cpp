@@ -251,7 +251,7 @@ LogicalResult report(const PlainSchedule &plain, const ScheduleFlags &flags) {
 Status refuseEmptyFlags() {
   std::string flag = firstEmptyScheduleFlag();
   for (const cl::opt<std::string> *option :
-       {&order, &microbatches, &slowdown, &profile, &svg, &trace})
+       {&order, &microbatches, &slowdown, &profile, &policy, &svg, &trace})
     if (option->getNumOccurrences() > 0 && option->empty() && flag.empty())
       flag = "--" + option->ArgStr.str() + "=";
   if (flag.empty())

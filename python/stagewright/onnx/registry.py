@@ -68,10 +68,6 @@ class Node:
     def failure(self, reason):
         return ImportFailure(f"{self.place}: node '{self.name}' ({self.op_type}): {reason}")
 
-    def require(self, condition, reason):
-        if not condition:
-            raise self.failure(reason)
-
 
 def node_name(proto):
     """The node's name, or, as names are optional, that of its first output."""

@@ -37,10 +37,10 @@ def timeline(path):
     left_out = len(bars) - BARS
     bars = bars[:BARS]
     begin, end = bars[0][3], max(bar[4] for bar in bars)
-    height = 8 + ROW * len(rows) + 26
+    height, span = 8 + ROW * len(rows) + 26, end - begin or 1
 
     def place(time):
-        return LEFT + (time - begin) / (end - begin) * (WIDTH - LEFT - RIGHT)
+        return LEFT + (time - begin) / span * (WIDTH - LEFT - RIGHT)
 
     order = {row: number for number, row in enumerate(sorted(rows))}
     parts = [f'<svg viewBox="0 0 {WIDTH} {height}" role="img">']

@@ -179,6 +179,7 @@ def parse(text):
         at = match.end()
     expression = _expression(tokens, text)
     _need(not tokens, f"'{' '.join(tokens)}' follows where '{text}' should end")
+    _need(not isinstance(expression, int), f"'{text}' is a number, expected the name of a tensor or a function")
     return expression
 
 
