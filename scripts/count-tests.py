@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Sums the counts that `./dev test` leaves under build/reports: `N passed, M failed` over all builds and kinds."""
+"""Sums the counts that `./dev test` leaves under build/reports: `N passed, M failed` over the builds and kinds of .ci/run."""
 
 import json
 import pathlib

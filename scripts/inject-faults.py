@@ -4,10 +4,10 @@
   inject-faults.py --runs 50 --ranks 4 --steps 300 PP-RUN STEP.swx --inputs=... --data=...
 
 The first run is undisturbed. In every run after it, a random rank is killed (SIGKILL), stopped (SIGSTOP) or raises an error, in
-rotation, at a random time or, in every fourth run, while a checkpoint is being written. Then everything must end within twice
-the printed deadline, with a non-zero status, one error, and no process left; every checkpoint must still exist and be complete;
-and the resumed run must reach the same loss and the same parameters, bit for bit. Prints a line for every run, and with --json
-writes the figures to a file.
+rotation, at a random time or, by a signal in every fourth run, while a checkpoint is being written. Then all must end within
+twice the printed deadline, with a non-zero status, one error, and no process left; every checkpoint must still exist and be
+complete; and the resumed run must reach the same loss and the same parameters, bit for bit. Prints a line for every run, and
+with --json writes the figures to a file.
 """
 
 import argparse

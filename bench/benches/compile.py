@@ -15,7 +15,7 @@ from ..harness import ratio
 from ..harness.sides import spend
 
 LAYERS, BESIDE, ROUNDS = (2, 8, 24, 72, 144), 24, 3
-SPREAD = 0.2  # wider than elsewhere: the limit is one tenth of JAX's time
+SPREAD = 0.2  # wider than elsewhere: the ratio is far below its limit
 FLAGS = ["--cluster=local:4", "--stages=4", "--microbatches=8"]
 
 

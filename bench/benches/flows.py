@@ -3,7 +3,7 @@
 GraphSAGE on the public graphs of `../shared/data/gnn` with the launch defaults of DistDGL (batch, fan-out, hidden size,
 samplers for each trainer), on four machines with NICs of 25 Gb/s; simulated by `pp-plan`, no step is run. `even`: every machine
 holds a quarter of the graph and has GPUs; `apart`: two machines hold the graph and the other two have the GPUs; `tight`: as
-`even`, with memory for half of the samplers beside the stores of the first two machines. Seconds of an iteration; the gain is
+`even`, but each of the first two machines has memory for only half of its samplers. Seconds of an iteration; the gain is
 that of exploration over greedy colocation, both with the policy `oes`. The paper (docs/placement.md) reports 67 %.
 """
 

@@ -1,7 +1,7 @@
 """Memory of a step compared with XLA's figure for jax.jit: one stage, 8 microbatches.
 
 Our figure is the size of the arena, which the runtime allocates once; JAX's is the sum of arguments, results and temporaries of
-the compiled step. Nothing is timed, so one run is enough.
+the compiled step, less what they share. Nothing is timed, so one run is enough.
 """
 
 import json

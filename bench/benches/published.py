@@ -1,14 +1,15 @@
 """Plans beside those that others published, in the same simulator.
 
-Megatron-LM: the degrees of parallelism of Narayanan et al., "Efficient Large-Scale Language Model Training on GPU Clusters Using
-Megatron-LM", SC 2021, table 1; A100s with 80 GB in hosts of eight. Galvatron: results of its search in public repositories
-(galvatron/models/llama_hf/configs, galvatron_gui/data/search_logs), with the memory limit in their file names. Aceso: the best
-plans of its search for eight NPUs with 65,000 MB (zzhx1/Ascend-aceso, search_configs/configs/gpt/*/top_configs; for GPT 13B the
-plan that its log in aceso_execute/logs/gpt/13B names the result of the search, and runs). Cuts within a layer are moved to before
-or after that layer, whichever makes the step faster. All sequences have 2,048 tokens, values are in bfloat16, and each replica has
-12 bytes of Adam's state for each parameter, where Galvatron's and Aceso's runs may split it over replicas. With the published
-degrees pp-plan still chooses schedule and recomputation, and, unless replicas are given, stages per device and cuts. Plans with
-parameters split over replicas (ZeRO-3) or with several tensor-parallel sizes are left out. No step is run.
+Megatron-LM: the degrees of parallelism of Narayanan et al., "Efficient Large-Scale Language Model Training on GPU Clusters
+Using Megatron-LM", SC 2021, table 1; A100s with 80 GB in hosts of eight. Galvatron: results of its search in public
+repositories (galvatron/models/llama_hf/configs, galvatron_gui/data/search_logs), with the memory limit in their file names.
+Aceso: the best plans of its search for eight NPUs with 65,000 MB (zzhx1/Ascend-aceso, search_configs/configs/gpt/*/top_configs;
+for GPT 13B the plan that its log in aceso_execute/logs/gpt/13B names as the search's result and then runs). Cuts within a layer
+are moved to before or after that layer, whichever makes the step faster. All sequences have 2,048 tokens, values are in
+bfloat16, and each replica has 12 bytes of Adam's state for each parameter, where Galvatron's and Aceso's runs may split it over
+replicas. With the published degrees pp-plan still chooses schedule and recomputation, and, unless replicas are given, stages
+per device and cuts. Plans with parameters split over replicas (ZeRO-3) or with several tensor-parallel sizes are left out. No
+step is run.
 """
 
 import dataclasses

@@ -2,9 +2,9 @@
 communities.
 
 `explored`: the hosts are those that `pp-plan --planner=explore` finds for the tasks of the step, with seconds of a run on one
-host and bytes of the artifact's messages; `one host`: all stores on the first; `hashed`: nodes are distributed over the hosts by
-their number. All compute the same losses. The hosts are network namespaces whose sends `tc` limits to 100 Mb/s; a step takes as long
-as `pp-plan` predicts for its transfers with max-min fair rates.
+host and bytes of the artifact's messages; `one host`: all stores on the first; `hashed`: nodes are distributed over the hosts
+by their number. All compute the same losses. The hosts are network namespaces whose sends `tc` limits to 100 Mb/s; steps are
+compared with the time that `pp-plan` predicts with max-min fair rates.
 
 `paced`: messages keep to the rates that a NIC guarantees (`pp-compile --policy=oes`, `pp-run --pace=sends`). D is the max number of
 connections of a NIC, P the critical path with the measured seconds of the layers and every transfer alone on its link.

@@ -70,7 +70,7 @@ def options(parser):
     parser.add_argument("--model", dest="models", action="append", choices=MODELS, help="only this model; may repeat")
     parser.add_argument("--cores", type=int, action="append", choices=(1, 2), help="only with this number of cores")
     parser.add_argument("--peer", dest="peers", action="append", choices=PEERS,
-                        help="step: only this peer; may repeat")
+                        help="step, messages (torch): only this peer; may repeat")
     parser.add_argument("--rounds", type=int, default=7, metavar="N", help="min number of rounds (default: 7)")
     parser.add_argument("--turn", type=float, default=1.0, metavar="SECONDS", help="approximate length of a turn (default: 1)")
     parser.add_argument("--spread", type=float, default=SPREAD, metavar="PART",

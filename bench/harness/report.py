@@ -11,7 +11,7 @@ class Table:
     rows: list = dataclasses.field(default_factory=list)
 
     def markdown(self):
-        """First column left-aligned, numbers right-aligned."""
+        """First column left-aligned, the others right-aligned."""
         lines = [self.caption, "", line(self.columns), line(["---"] + ["---:"] * (len(self.columns) - 1))]
         return "\n".join(lines + [line(row) for row in self.rows]) + "\n"
 
@@ -38,7 +38,7 @@ class Result:
         return "-".join([self.name, *self.parts])
 
     def want(self, what, value, limit):
-        """Records a limit; `value` is None if a ratio was refused. Returns the text of the last column."""
+        """Records a limit; `value` is None if a ratio was refused. Returns the text of the column "limit"."""
         kept = None if value is None else value <= limit
         self.wanted.append(dict(what=what, value=value, limit=limit, kept=kept))
         return f"{limit:g}: " + {None: "not known", True: "kept", False: "missed"}[kept]

@@ -63,11 +63,11 @@ class Ours:
 
 class Peer:
     """A program that for each input line `N` runs N steps and prints {"seconds": [...]}. Before its first turn it prints
-    {"peer": ..., "version": ..., "loss": ...}."""
+    {"version": ..., "loss": ...}, without a loss if that cannot be compared."""
 
     def __init__(self, name, commands, log, environment=None):
-        """If there are several commands, one per rank, the first receives the input lines. `environment` is one dictionary for
-        each command."""
+        """If there are several commands, one per rank, the first receives the input lines. `environment`: a dictionary for all
+        commands, or a list with one for each."""
         self.name, self.log = name, log
         environments = environment if isinstance(environment, list) else [environment or {}] * len(commands)
         with open(log, "w") as errors:

@@ -5,8 +5,8 @@ usage: jax_training.py prepare FILE.py:NAME PREFIX STEPS M          PREFIX.ids.n
 
 NAME returns (step, (parameters, tokens, targets), {"update": (update, state, rate)}). The samples are windows of texts that
 every Debian machine has, with bytes as tokens, stored in the order of use; the rate has a value for each step. ORDER, `first`
-or `last`, is the microbatch with which a step's sum begins. The output lines are {"step": number from 1, "loss": ...,
-"seconds": ...}, as pp-run --metrics writes them.
+or `last`, is the microbatch with which a step's sum begins. FILE.jsonl gets a line for each step, with step, loss and
+seconds as by pp-run --metrics; JSON on standard output has versions and sizes.
 """
 
 import ast

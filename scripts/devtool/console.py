@@ -1,4 +1,4 @@
-"""Console output of ./dev: one line per step with its time, progress while it runs, the whole output if it fails."""
+"""Console output of ./dev: one line per step with its time, progress while it runs, part of the output if it fails."""
 
 import os
 import pathlib
@@ -50,7 +50,8 @@ class Progress:
 def stream(title, command, watch, *, env=None, cwd=ROOT, keep=None, quiet=False):
     """Runs `command`, showing what `watch(line)` makes of each line of its output (None: nothing).
 
-    Raises Failure with the last lines of the output; all of it is kept in the file `keep`."""
+    If it fails, prints 40 lines of the output, from the first `FAILED: ` on or else the last ones, and raises Failure. All of
+    it is kept in the file `keep`."""
     keep = keep or BUILD / "logs" / (re.sub(r"\W+", "-", title.lower()).strip("-") + ".log")
     keep.parent.mkdir(parents=True, exist_ok=True)
     progress = None if quiet else Progress(title)

@@ -42,7 +42,7 @@ def _prepare():
 
 
 def run(options):
-    """`./dev demo`: fails if a gradient is outside the tolerance."""
+    """`./dev demo`: fails if the loss or a gradient is outside the tolerance."""
     setup.everything(targets=TOOLS)
     _prepare()
     artifact, trace, picture = PLACE / "gpt.swx", PLACE / "trace.json", PLACE / "schedule.svg"

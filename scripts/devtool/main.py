@@ -36,7 +36,7 @@ def _parser(text):
     bench.options(sub)
     sub = command("format", style.run, "format the C++ files that git tracks")
     sub.add_argument("--check", action="store_true", help="change nothing, fail where something would change")
-    sub.add_argument("--tidy", nargs="*", metavar="FILE", help="run clang-tidy over FILEs (default: all sources)")
+    sub.add_argument("--tidy", nargs="*", metavar="FILE", help="run clang-tidy over FILEs (default: all of lib/ and tools/)")
     command("docs", docs.run, "write the reference pages of dialects and passes into build/docs")
     sub = command("install", install, "build and install under a prefix")
     sub.add_argument("--prefix", default=str(ROOT / "install"), help="where to (default: install/ in the tree)")

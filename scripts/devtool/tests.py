@@ -1,7 +1,7 @@
 """Runs and counts the tests of every kind: each runner writes a report, and the last line sums the reports.
 
-Kinds: unit (GoogleTest binaries), lit (test/**/*.mlir), python (test/**/test_*.py), consumer (a project built against an
-installed tree), wheel (the wheel in a fresh environment), fuzz (random programs, test/Fuzz; one test each), models (training
+Kinds: unit (GoogleTest binaries), lit (test/**/*.mlir, *.test), python (test/**/test_*.py), consumer (a project built against
+an installed tree), wheel (the wheel in a fresh environment), fuzz (random programs, test/Fuzz; one test each), models (training
 steps of third-party libraries, test/Models, in an environment of their own; one test for each step, type and number of stages),
 torch (models of PyTorch, test/Models/pytorch, in another environment), onnx (the same as ONNX files, test/Models/onnx),
 thorough (the Python tests on models, types, stages and runs that python omits). `build/reports/<preset>.json` keeps the counts
@@ -140,7 +140,7 @@ def _lit_failures(report):
 
 
 def python(preset, part):
-    """Runs everything that pytest finds under test/: the importer's own tests and the integration tests."""
+    """Runs what pytest finds under test/, without the thorough tests: the importer's own tests and the integration tests."""
     if not any((ROOT / "test").rglob("test_*.py")):
         return Count()
     return _pytest(preset, part, "python", "Python tests", setup.PYTHON, ROOT / "test")

@@ -1,7 +1,7 @@
-"""Builds a wheel: the Python package with the compiled tools and all libraries that they need, except the C and C++ libraries.
+"""Builds a wheel: the Python package with the compiled tools and the libraries that they need.
 
 The tools are in stagewright/native/bin; commands of the same names start them. The tools load copies of their shared libraries
-from stagewright/native/lib instead of the machine's; only libraries of MPI and of NVIDIA are the machine's."""
+from stagewright/native/lib; only the C and C++ libraries and those of MPI and NVIDIA are the machine's."""
 
 import pathlib
 import re

@@ -1,4 +1,4 @@
-"""A process is killed or stopped during a step: the others must end within the deadline, and none may remain."""
+"""A process is killed or stopped during a step: the others must end within twice the deadline, and none may remain."""
 
 import os
 import pathlib

@@ -63,7 +63,7 @@ def compile_case(case, build, root, bundle, device="cuda"):
                      root / "test/Integration/models" / case.model, "-o", module],
                     [build / "bin/pp-compile", module, f"--target={device}", *flags, *processor, "-o", target]]
         if device == "cuda":
-            # Ranks in one process do not use NCCL for sums.
+            # In one process, sums by NCCL need a GPU for each rank.
             proofs = [["--processes"]] if "processes" in case.groups else []
             proofs += [[]] if case.groups != ("processes",) else []
             commands += [[build / "bin/pp-run", target, "--dry-run", *proof] for proof in proofs]

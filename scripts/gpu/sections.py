@@ -1,6 +1,6 @@
 """The sections of the check. Each is a module with `items(machine)`: pairs of a name and a function that returns rows. Items
-are independent, so that a section can continue after a timeout. The first sections are the shortest and most informative, since
-a GPU may be available for minutes only."""
+are independent, so that a section can continue after a timeout. The most informative sections come first, since a GPU may be
+available for minutes only."""
 
 import dataclasses
 import importlib

@@ -1,8 +1,8 @@
 """Reduces libnccl.so.2 to the code of one GPU architecture for transfer: 246 MB become 38 MB after compression.
 
 Device code is stored in a shared library as fat binaries: a header (magic, version, header size, size of what follows), then
-entries, each with its own header (kind 2 is machine code, the architecture is at byte 28) and its code. Code of other
-architectures is overwritten by zeros; the driver never reads it."""
+entries, each with its own header (kind 2 is machine code, the architecture is at byte 28) and its code. PTX and the code of
+other architectures are overwritten by zeros; the driver of this architecture never reads them."""
 
 import lzma
 import pathlib
@@ -13,7 +13,7 @@ CODE = 2
 
 
 def keep_only(data, architecture):
-    """Overwrites code of other architectures in a bytearray; returns the bytes of code kept."""
+    """Overwrites PTX and the code of other architectures in a bytearray; returns the bytes of code kept."""
     kept, at = 0, data.find(MAGIC)
     while 0 <= at <= len(data) - 16:
         _, version, header, size = struct.unpack_from("<IHHQ", data, at)
