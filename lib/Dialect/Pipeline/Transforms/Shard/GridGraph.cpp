@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "GridPlacer.h"
+#include "GridGraph.h"
 #include "Sharder.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
@@ -36,6 +36,11 @@ GridGraph::GridGraph(const StepGraph &graph, ArrayRef<int64_t> grid)
     : graph(graph), grid(grid), shards(graph.ops.size()) {
   findShards();
   findGradients();
+}
+
+bool GridGraph::reduces(Operation *op) {
+  auto structured = dyn_cast<linalg::LinalgOp>(op);
+  return structured && structured.getNumReductionLoops() > 0;
 }
 
 void GridGraph::forReads(unsigned number,

@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "GridPlacer.h"
+#include "GridGraph.h"
 #include "GridPlaces.h"
+#include "GridSegments.h"
 #include "stagewright/Analysis/Scope.h"
 #include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
 #include "stagewright/Dialect/Pipeline/Transforms/ShardPlace.h"
@@ -24,37 +25,32 @@ public:
   void place(bool cuts);
 
 private:
-  /// Each returns the highest level of the segment.
-  int64_t findForwardLevels(int64_t segment, int64_t base);
-  int64_t findBackwardLevels(int64_t segment, int64_t base);
+  /// Sets the levels of the operations `own` of a segment, at least `base`.
+  void findForwardLevels(ArrayRef<unsigned> own, int64_t base);
+  void findBackwardLevels(ArrayRef<unsigned> own, int64_t base);
   void name(ArrayRef<int64_t> numbers);
 
   GridGraph grid;
-  std::vector<int64_t> segments;
   std::vector<int64_t> levels; ///< -1: not placed.
 };
 
 } // namespace
 
-int64_t GridPlacer::findForwardLevels(int64_t segment, int64_t base) {
-  int64_t last = base;
-  for (unsigned number = 0; number < grid.size(); ++number) {
-    if (!grid.isForward(number) || segments[number] != segment)
+void GridPlacer::findForwardLevels(ArrayRef<unsigned> own, int64_t base) {
+  for (unsigned number : own) {
+    if (!grid.isForward(number))
       continue;
     levels[number] = base;
     grid.forReads(number, [&](unsigned read) {
       levels[number] =
           std::max(levels[number], levels[read] + grid.crosses(read, number));
     });
-    last = std::max(last, levels[number]);
   }
-  return last;
 }
 
-int64_t GridPlacer::findBackwardLevels(int64_t segment, int64_t base) {
-  int64_t last = base;
-  for (unsigned number = unsigned(grid.size()); number-- > 0;) {
-    if (!grid.isBackward(number) || segments[number] != segment)
+void GridPlacer::findBackwardLevels(ArrayRef<unsigned> own, int64_t base) {
+  for (unsigned number : llvm::reverse(own)) {
+    if (!grid.isBackward(number))
       continue;
     levels[number] = base;
     auto raise = [&](unsigned other) {
@@ -68,28 +64,29 @@ int64_t GridPlacer::findBackwardLevels(int64_t segment, int64_t base) {
     for (unsigned user : grid.graph.ops[number].users)
       if (grid.isBackward(user))
         raise(user);
-    last = std::max(last, levels[number]);
   }
-  return last;
 }
 
 // The last level of each segment but the last one has an even number, other
 // levels of a pipeline have odd ones: a stage may end after an even level.
 void GridPlacer::place(bool cuts) {
-  int64_t numSegments = 1;
-  for (const StepOp &entry : grid.graph.ops) {
-    NotedLocation noted(entry.op->getLoc());
-    segments.push_back(std::max<int64_t>(noted.note(grid.grid.size()), 0));
-    numSegments = std::max(numSegments, segments.back() + 1);
+  std::vector<std::vector<unsigned>> segments(1);
+  for (unsigned number = 0; number < grid.size(); ++number) {
+    NotedLocation noted(grid.graph.ops[number].op->getLoc());
+    size_t segment = size_t(std::max<int64_t>(noted.note(grid.grid.size()), 0));
+    segments.resize(std::max(segments.size(), segment + 1));
+    segments[segment].push_back(number);
   }
   std::vector<int64_t> numbers; // By level.
-  for (int64_t segment = 0; segment < numSegments; ++segment) {
-    auto base = int64_t(numbers.size());
-    int64_t last = findForwardLevels(segment, base);
-    last = std::max(last, findBackwardLevels(segment, base));
+  for (auto [segment, own] : llvm::enumerate(segments)) {
+    auto base = int64_t(numbers.size()), last = base;
+    findForwardLevels(own, base);
+    findBackwardLevels(own, base);
+    for (unsigned number : own)
+      last = std::max(last, levels[number]);
     for (int64_t level = base; level <= last; ++level) {
       int64_t next = numbers.empty() ? 0 : numbers.back() + 1;
-      bool isEnd = level == last && segment + 1 < numSegments;
+      bool isEnd = level == last && segment + 1 < segments.size();
       numbers.push_back(next + (cuts && isEnd == (next % 2 != 0)));
     }
   }
@@ -121,7 +118,7 @@ LogicalResult placeOnGrid(func::FuncOp step, ArrayRef<int64_t> grid,
   if (failed(graph))
     return failure();
   if (cuts) {
-    noteSegments(*graph, grid);
+    Segmenter(*graph, grid).run();
     graph = StepGraph::create(step); // With what is copied.
     if (failed(graph))
       return failure();

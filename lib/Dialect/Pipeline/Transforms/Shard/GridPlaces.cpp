@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "GridPlaces.h"
-#include "GridPlacer.h"
+#include "GridGraph.h"
 #include "SplitFunction.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"

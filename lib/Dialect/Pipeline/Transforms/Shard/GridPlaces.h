@@ -33,8 +33,8 @@ void writeSumsAsLoops(mlir::func::FuncOp step);
 
 /// Names the operations of `step`, whose shards along all axes of `grid` are
 /// noted, by level and shard: `h0.attn.t3.s2` is shard (1, 0) of a grid of 2 x
-/// 2. `cuts`: whether stages can end between the segments (GridPlacer.h) of the
-/// step: after levels with even numbers. Fails with an error as
+/// 2. `cuts`: whether stages can end between the segments (GridSegments.h) of
+/// the step: after levels with even numbers. Fails with an error as
 /// StepGraph::create() does.
 mlir::LogicalResult placeOnGrid(mlir::func::FuncOp step,
                                 llvm::ArrayRef<int64_t> grid, bool cuts);

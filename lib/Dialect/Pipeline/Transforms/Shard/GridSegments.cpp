@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "GridPlacer.h"
+#include "GridSegments.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
@@ -17,202 +17,77 @@ namespace stagewright::pipeline {
 /// contractions, each with a join and a sum along both axes.
 static constexpr int64_t kLevelsOfHalfBlock = 8;
 
-namespace {
-class Segmenter {
-public:
-  Segmenter(const StepGraph &graph, ArrayRef<int64_t> grid)
-      : grid(graph, grid), segments(this->grid.size()) {}
-
-  void run();
-
-private:
-  bool isBehind(unsigned number, int64_t level) const {
-    return levels[number] > level || (levels[number] == level && tails[number]);
-  }
-  void findParts();
-  /// The levels behind whose heads segments end, ascending.
-  std::vector<int64_t> findEnds() const;
-  int64_t bytesBehind(int64_t level) const;
-  void findForward();
-  void findBackward();
-  /// Moves operations to the next segment, in the backward to the one before,
-  /// if fewer bytes then cross to it: joins, and squares of which a norm takes
-  /// the mean.
-  void moveAcross(bool backward);
-  bool savesBytes(unsigned number) const;
-  bool joins(unsigned number) const;
-  /// Whether `to` is in a segment after that of `from`; in the backward, before
-  /// it.
-  bool follows(unsigned from, unsigned to) const {
-    return grid.isBackward(from) ? segments[to] < segments[from]
-                                 : segments[to] > segments[from];
-  }
-  void copySent(OpResult value, unsigned number);
-
-  GridGraph grid;
-  std::vector<int64_t> segments;
-  std::vector<int64_t> levels; ///< Of the forward, in one line; else -1.
-  std::vector<bool> tails;     ///< Whether it follows a reduction of its level.
-};
-} // namespace
-
-static bool reduces(Operation *op) {
-  auto structured = dyn_cast<linalg::LinalgOp>(op);
-  return structured && structured.getNumReductionLoops() > 0;
-}
-
-void Segmenter::findParts() {
-  levels.assign(grid.size(), -1);
-  tails.assign(grid.size(), false);
+std::vector<int64_t> Segmenter::findPlaces() const {
+  std::vector<int64_t> places(grid.size(), -1);
   for (unsigned number = 0; number < grid.size(); ++number) {
     if (!grid.isForward(number))
       continue;
+    int64_t place = 0;
     grid.forReads(number, [&](unsigned read) {
-      levels[number] =
-          std::max(levels[number], levels[read] + grid.crosses(read, number));
+      bool crosses = grid.crosses(read, number);
+      place =
+          std::max(place, crosses ? places[read] / 2 * 2 + 2 : places[read]);
     });
-    levels[number] = std::max<int64_t>(levels[number], 0);
-    bool isTail = reduces(grid.graph.ops[number].op);
-    grid.forReads(number, [&](unsigned read) {
-      isTail |= levels[read] == levels[number] && tails[read];
-    });
-    tails[number] = isTail;
+    bool isTail = GridGraph::reduces(grid.graph.ops[number].op);
+    places[number] = place | int64_t(isTail);
   }
+  return places;
 }
 
-/// The bytes that the forward sends across the end of the head of `level`: each
-/// value to each shard that reads it there.
-int64_t Segmenter::bytesBehind(int64_t level) const {
-  int64_t bytes = 0;
+// A value that several shards read is sent to one of them.
+std::map<int64_t, int64_t>
+Segmenter::countBytes(ArrayRef<int64_t> places) const {
+  std::map<int64_t, int64_t> changes;
   for (unsigned number = 0; number < grid.size(); ++number) {
-    if (!grid.isForward(number) || isBehind(number, level))
+    if (!grid.isForward(number))
       continue;
     for (OpResult value : grid.graph.ops[number].op->getResults()) {
-      std::set<int64_t> readers;
+      int64_t last = places[number];
       grid.forUses(value, [&](OpOperand &, unsigned user) {
-        if (grid.isForward(user) && isBehind(user, level))
-          readers.insert(grid.shards[user]);
+        if (grid.isForward(user))
+          last = std::max(last, places[user]);
       });
-      // Parts that several shards read are sent to one of them.
-      bytes += bytesOf(value.getType()) * int64_t(!readers.empty());
+      changes[places[number]] += bytesOf(value.getType());
+      changes[last] -= bytesOf(value.getType());
     }
   }
-  return bytes;
+  int64_t bytes = 0;
+  for (auto &[place, change] : changes)
+    change = bytes += change;
+  return changes;
 }
 
-// A head that only joins parts saves nothing.
-std::vector<int64_t> Segmenter::findEnds() const {
-  std::set<int64_t> withHead;
-  int64_t last = 0;
-  for (unsigned number = 0; number < grid.size(); ++number) {
-    if (!grid.isForward(number))
-      continue;
-    last = std::max(last, levels[number]);
-    bool moves =
-        isa<tensor::TensorDialect>(grid.graph.ops[number].op->getDialect());
-    if (!tails[number] && !moves)
-      withHead.insert(levels[number]);
-  }
-  std::map<int64_t, int64_t> bytes; // By level.
-  for (int64_t level : withHead)
-    if (int64_t own = bytesBehind(level); own > 0 && level < last)
-      bytes[level] = own;
+// Behind heads of levels. One that only joins parts saves nothing.
+std::vector<int64_t> Segmenter::findEnds(ArrayRef<int64_t> places) const {
+  std::map<int64_t, int64_t> bytes = countBytes(places);
+  std::set<int64_t> heads;
+  for (unsigned number = 0; number < grid.size(); ++number)
+    if (grid.isForward(number) && places[number] % 2 == 0 &&
+        !isa<tensor::TensorDialect>(grid.graph.ops[number].op->getDialect()) &&
+        bytes[places[number]] > 0)
+      heads.insert(places[number]);
   std::vector<int64_t> ends;
-  for (auto [level, own] : bytes) {
-    auto first = bytes.lower_bound(level - kLevelsOfHalfBlock);
-    auto end = bytes.upper_bound(level + kLevelsOfHalfBlock);
-    if (std::none_of(first, end,
-                     [&, own = own](auto it) { return 2 * it.second < own; }))
-      ends.push_back(level);
+  for (int64_t head : heads) {
+    auto first = heads.lower_bound(head - 2 * kLevelsOfHalfBlock);
+    auto end = heads.upper_bound(head + 2 * kLevelsOfHalfBlock);
+    if (std::none_of(first, end, [&](int64_t other) {
+          return 2 * bytes[other] < bytes[head];
+        }))
+      ends.push_back(head);
   }
   return ends;
 }
 
 void Segmenter::findForward() {
-  findParts();
-  for (int64_t level : findEnds())
-    for (unsigned number = 0; number < grid.size(); ++number)
-      segments[number] += grid.isForward(number) && isBehind(number, level);
-}
-
-// Each operation is at least where what it reads of the forward is made, and
-// where its users are. It is raised, as far as what it reads of the backward
-// allows, to where the forward reads the same values and parameters; one that
-// reads nothing of the forward, as far as possible, unless it joins parts.
-// Cheap operations on values of the forward alone bound no others, and follow
-// their users.
-void Segmenter::findBackward() {
-  constexpr int64_t kNone = std::numeric_limits<int64_t>::max();
-  std::vector<bool> isFactor(grid.size());
-  std::map<Value, std::set<int64_t>, bool (*)(Value, Value)> readers(
-      [](Value a, Value b) {
-        return a.getAsOpaquePointer() < b.getAsOpaquePointer();
-      });
+  std::vector<int64_t> places = findPlaces(), ends = findEnds(places);
   for (unsigned number = 0; number < grid.size(); ++number)
     if (grid.isForward(number))
-      grid.forParameters(number, [&](Value parameter) {
-        readers[parameter].insert(segments[number]);
-      });
-  for (unsigned number = unsigned(grid.size()); number-- > 0;) {
-    if (!grid.isBackward(number))
-      continue;
-    int64_t &own = segments[number];
-    grid.forReads(number, [&](unsigned read) {
-      if (grid.isForward(read))
-        own = std::max(own, segments[read]);
-    });
-    for (unsigned user : grid.graph.ops[number].users)
-      if (grid.isBackward(user))
-        own = std::max(own, segments[user]);
-  }
-  for (unsigned number = 0; number < grid.size(); ++number) {
-    if (!grid.isBackward(number))
-      continue;
-    isFactor[number] = grid.graph.ops[number].work.isCheap();
-    int64_t highest = kNone;
-    grid.forReads(number, [&](unsigned read) {
-      if (!grid.isBackward(read) || isFactor[read])
-        return;
-      isFactor[number] = false;
-      highest = std::min(highest, segments[read]);
-    });
-    if (isFactor[number])
-      continue;
-    int64_t found = -1;
-    auto raise = [&](int64_t segment) {
-      if (segment <= highest)
-        found = std::max(found, segment);
-    };
-    grid.forReads(number, [&](unsigned read) {
-      if (!grid.isForward(read))
-        return;
-      raise(segments[read]);
-      for (unsigned user : grid.graph.ops[read].users)
-        if (grid.isForward(user))
-          raise(segments[user]);
-    });
-    grid.forParameters(number, [&](Value parameter) {
-      for (int64_t segment : readers[parameter])
-        raise(segment);
-    });
-    if (found < 0 && highest != kNone && !joins(number))
-      found = highest;
-    segments[number] = std::max(segments[number], found);
-  }
-  for (unsigned number = unsigned(grid.size()); number-- > 0;)
-    if (grid.isBackward(number) && isFactor[number])
-      for (unsigned user : grid.graph.ops[number].users)
-        if (grid.isBackward(user))
-          segments[number] = std::max(segments[number], segments[user]);
-}
-
-bool Segmenter::joins(unsigned number) const {
-  return isa<tensor::InsertSliceOp>(grid.graph.ops[number].op);
+      segments[number] = llvm::lower_bound(ends, places[number]) - ends.begin();
 }
 
 bool Segmenter::savesBytes(unsigned number) const {
   const StepOp &entry = grid.graph.ops[number];
-  if (reduces(entry.op))
+  if (GridGraph::reduces(entry.op))
     return false;
   bool isAlike = grid.isBackward(number), any = false, all = true;
   int64_t bytes = 0;
@@ -304,10 +179,6 @@ void Segmenter::run() {
     if (grid.isPlaced(number))
       for (OpResult value : grid.graph.ops[number].op->getResults())
         copySent(value, number);
-}
-
-void noteSegments(const StepGraph &graph, ArrayRef<int64_t> grid) {
-  Segmenter(graph, grid).run();
 }
 
 } // namespace stagewright::pipeline

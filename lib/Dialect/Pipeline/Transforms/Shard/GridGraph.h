@@ -1,29 +1,14 @@
-//===- GridPlacer.h - places of operations on a grid ------------*- C++ -*-===//
+//===- GridGraph.h - the operations of a step on a grid ---------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-//
-// Private to GridPlaces.cpp: the shards, segments and levels of the operations
-// of a step over a grid.
-//
-// Between shards data crosses more often in the backward of a layer than in its
-// forward, and levels are as low as possible. So in one line of levels the
-// backward of a layer would be far above its forward, and a stage would have
-// the forward of some layers and the backward of others. A pipeline's step is
-// therefore divided into segments, each with levels of its own: a segment ends
-// where little data of the forward crosses, as after a residual connection, and
-// has the backward of its forward.
-//
-//===----------------------------------------------------------------------===//
 
-#ifndef STAGEWRIGHT_LIB_DIALECT_PIPELINE_TRANSFORMS_SHARD_GRIDPLACER_H
-#define STAGEWRIGHT_LIB_DIALECT_PIPELINE_TRANSFORMS_SHARD_GRIDPLACER_H
+#ifndef STAGEWRIGHT_LIB_DIALECT_PIPELINE_TRANSFORMS_SHARD_GRIDGRAPH_H
+#define STAGEWRIGHT_LIB_DIALECT_PIPELINE_TRANSFORMS_SHARD_GRIDGRAPH_H
 
 #include "stagewright/Analysis/StepGraph.h"
-#include <map>
-#include <set>
 
 namespace stagewright::pipeline {
 
@@ -60,6 +45,8 @@ struct GridGraph {
   bool crosses(unsigned from, unsigned to) const {
     return shards[from] != shards[to];
   }
+  /// Whether `op` sums or the like over a loop.
+  static bool reduces(mlir::Operation *op);
   /// Calls `take` with the numbers of the placed operations whose values
   /// `number` reads.
   void forReads(unsigned number, llvm::function_ref<void(unsigned)> take) const;
@@ -85,11 +72,6 @@ private:
   llvm::DenseMap<mlir::Value, mlir::Value> gradientOf;
 };
 
-/// Divides a step into segments, and notes them in the locations. A part that
-/// several shards of the next segment read is copied there, so that its shard
-/// sends it once.
-void noteSegments(const StepGraph &graph, llvm::ArrayRef<int64_t> grid);
-
 } // namespace stagewright::pipeline
 
-#endif // STAGEWRIGHT_LIB_DIALECT_PIPELINE_TRANSFORMS_SHARD_GRIDPLACER_H
+#endif // STAGEWRIGHT_LIB_DIALECT_PIPELINE_TRANSFORMS_SHARD_GRIDGRAPH_H
