@@ -71,16 +71,18 @@ static Status checkSize(const ScheduleProblem &problem) {
 }
 
 /// One stage per rank: list scheduling, an exact search, then local search.
-/// Returns whether the best schedule is optimal.
+/// Returns whether the exact search has finished.
 static bool searchChain(const ScheduleProblem &problem, Best &best) {
   FastProblem fast = FastProblem::of(problem, best.options.split);
   double effort = best.options.effort;
   std::vector<FastOrders> starts =
       searchSettings(fast, best, int64_t(effort * 2e7));
-  if (best.meetsBound() || searchExactly(best, int64_t(effort * 1.2e5)))
+  if (best.meetsBound())
+    return false;
+  if (searchExactly(best, int64_t(effort * 1.2e5)))
     return true;
   searchLocally(fast, starts, best, int64_t(effort * 5e7));
-  return best.meetsBound();
+  return false;
 }
 
 /// The lower bounds on all schedules that `options` allow.
@@ -95,7 +97,7 @@ static LowerBounds boundsFor(const ScheduleProblem &problem,
 /// Searches without recomputation. With twin placement, and if ranks have
 /// several adjacent stages or some lack a chunk, it only tries the orders of
 /// generators. If nothing fits, it tries one microbatch after another, except
-/// with twin placement. Returns whether the best schedule is optimal.
+/// with twin placement. Returns whether an exact search has finished.
 static bool searchPlain(const ScheduleProblem &problem, Best &best) {
   for (const Schedule &seed : seedsFor(problem, best.options.split))
     best.offer(seed, seed.kind);
@@ -109,14 +111,26 @@ static bool searchPlain(const ScheduleProblem &problem, Best &best) {
                  int64_t(best.options.effort * 2e7));
   if (!best.found() && problem.placement != Placement::Twin)
     best.offer(oneByOne(problem, best.options.split), "one-by-one");
-  return best.meetsBound();
+  return false;
+}
+
+const char *toText(Optimality optimality) {
+  switch (optimality) {
+  case Optimality::Unknown:
+    return "";
+  case Optimality::FirstInFirstOut:
+    return ", optimal among orders that run microbatches first in, first out";
+  case Optimality::Proved:
+    return ", optimal";
+  }
+  return "";
 }
 
 static Result<AutoSchedule> searchPlaced(const ScheduleProblem &problem,
                                          const AutoScheduleOptions &options) {
   LowerBounds bounds = boundsFor(problem, options);
   Best best(problem, bounds, options);
-  bool optimal = false;
+  bool isExact = false;
   if (options.recompute) {
     AutoScheduleOptions without = options;
     without.recompute = false;
@@ -127,10 +141,12 @@ static Result<AutoSchedule> searchPlaced(const ScheduleProblem &problem,
       best.offer(plain.schedule, plain.origin);
     if (!best.meetsBound() && !problem.forwardOnly)
       searchRecompute(problem, best);
-    optimal = best.meetsBound();
   } else {
-    optimal = searchPlain(problem, best);
+    isExact = searchPlain(problem, best);
   }
+  Optimality optimality = best.meetsBound() ? Optimality::Proved
+                          : isExact         ? Optimality::FirstInFirstOut
+                                            : Optimality::Unknown;
   if (!best.found())
     return Error{"no generator fits " + std::to_string(problem.chunks) +
                  " chunks on " + std::to_string(problem.ranks) +
@@ -141,7 +157,7 @@ static Result<AutoSchedule> searchPlaced(const ScheduleProblem &problem,
                       bounds,
                       problem.placement,
                       best.origin,
-                      optimal};
+                      optimality};
 }
 
 Result<AutoSchedule> findSchedule(const ScheduleProblem &problem,

@@ -112,8 +112,7 @@ std::string tableOf(const PlainSchedule &plain) {
   std::string text = plain.title();
   if (!plain.origin.empty())
     text += ", found by " + plain.origin;
-  if (plain.optimal)
-    text += ", optimal";
+  text += toText(plain.optimality);
   text += "\nlower bounds hold for every order with " + plain.placementText() +
           "\n\n";
   return text + metricTable(plain) + placementTable(plain) + rankTable(plain);
@@ -122,6 +121,11 @@ std::string tableOf(const PlainSchedule &plain) {
 std::string gridOf(const PlainSchedule &plain) {
   return "from 0 to " + plainly(plain.timing.makespan.value) + ":\n" +
          drawGridToScale(plain.timing);
+}
+
+static void addOptimality(json::Object &object, Optimality optimality) {
+  object["optimal"] = optimality == Optimality::Proved;
+  object["optimal_first_in_first_out"] = optimality != Optimality::Unknown;
 }
 
 /// Adds both metrics with their bounds.
@@ -157,7 +161,7 @@ std::string jsonOf(const PlainSchedule &plain) {
     all["memory"] = problem.memory;
   if (!plain.origin.empty()) {
     all["found_by"] = plain.origin;
-    all["optimal"] = plain.optimal;
+    addOptimality(all, plain.optimality);
   }
   if (const auto &whole = plain.boundsWithoutSplit) {
     all["lower_bound_makespan_without_split"] = whole->makespan.value.value;
@@ -167,8 +171,8 @@ std::string jsonOf(const PlainSchedule &plain) {
     json::Array placements;
     for (const AutoSchedule &each : plain.placements) {
       json::Object object{{"placement", toString(each.placement)},
-                          {"found_by", each.origin},
-                          {"optimal", each.optimal}};
+                          {"found_by", each.origin}};
+      addOptimality(object, each.optimality);
       addMetrics(object, each.timing, each.bounds,
                  maxWork(each.schedule, problem).first);
       placements.push_back(std::move(object));

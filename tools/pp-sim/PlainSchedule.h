@@ -27,7 +27,7 @@ struct PlainSchedule {
   std::optional<LowerBounds> boundsWithoutSplit;
   std::string name;   ///< "zb-h1", "auto", "orders.csv".
   std::string origin; ///< The method by which auto found it.
-  bool optimal = false;
+  Optimality optimality = Optimality::Unknown;
   /// The best schedule of each placement, if auto chose the placement; the
   /// first is this one.
   std::vector<AutoSchedule> placements;

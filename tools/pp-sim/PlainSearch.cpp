@@ -66,7 +66,7 @@ Result<PlainSchedule> scheduleOfSearch(const ScheduleFlags &flags) {
   plain.timing = std::move(found.timing);
   plain.bounds = found.bounds;
   plain.origin = found.origin;
-  plain.optimal = found.optimal;
+  plain.optimality = found.optimality;
   return plain;
 }
 

@@ -37,13 +37,26 @@ struct AutoScheduleOptions {
   std::function<void(Seconds best, Seconds bound)> progress;
 };
 
+/// Whether a search proves that no order is better.
+enum class Optimality {
+  Unknown,
+  /// None that runs the microbatches of each stage and kind of action first in,
+  /// first out: an exact search has finished (docs/schedule-bounds.md, section
+  /// 4).
+  FirstInFirstOut,
+  Proved ///< None at all: the lower bound is met.
+};
+
+/// As an addition to a line of text: ", optimal"; empty if it is unknown.
+const char *toText(Optimality optimality);
+
 struct AutoSchedule {
   Schedule schedule;
   Timeline timing;
   LowerBounds bounds;
   Placement placement = Placement::Linear; ///< Of schedule and bounds.
-  std::string origin;   ///< Which seed or search found it, such as "zb-h2".
-  bool optimal = false; ///< Meets its bound, or the exact search was finished.
+  std::string origin; ///< Which seed or search found it, such as "zb-h2".
+  Optimality optimality = Optimality::Unknown;
 };
 
 /// The best schedule found for the problem's placement. Fails if check() fails,

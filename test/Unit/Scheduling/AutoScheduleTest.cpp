@@ -85,7 +85,7 @@ TEST(AutoSchedule, NeverSplitsWhatMustStayWhole) {
   Result<AutoSchedule> found = findSchedule(unitProblem(4, 8, 4), options);
   ASSERT_TRUE(found);
   EXPECT_DOUBLE_EQ(found->timing.makespan.value, 33); // as 1F1B
-  EXPECT_TRUE(found->optimal);
+  EXPECT_EQ(found->optimality, Optimality::Proved);
   for (const Order &order : found->schedule.ranks)
     for (const Action &action : order)
       EXPECT_TRUE(action.kind == ActionKind::Forward ||

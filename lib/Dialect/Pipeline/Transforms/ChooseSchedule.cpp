@@ -90,7 +90,7 @@ FailureOr<Schedule> searchFor(ProgramOp program, AutoScheduleOptions options) {
       return found.error();
     emitRemark(program.getLoc())
         << "auto: " << describe(found->timing, found->bounds, found->placement)
-        << "; from " << found->origin << (found->optimal ? ", optimal" : "");
+        << "; from " << found->origin << toText(found->optimality);
     found->schedule.kind = "auto";
     return found->schedule;
   };
