@@ -139,4 +139,19 @@ FailureOr<ScheduleProblem> scheduleProblemOf(ProgramOp program) {
   return *problem;
 }
 
+FailureOr<CreditMemory> creditMemoryOf(ProgramOp program, bool ofShards) {
+  FailureOr<Planned> planned = plannedOf(program);
+  if (failed(planned))
+    return failure();
+  for (const StagePlan &stage : planned->stages)
+    if (!stage.rows.empty())
+      return failure(); // Their rings have the rows of each replica.
+  planned->problem.model.sharesRings = ofShards;
+  Result<CreditMemory> memory = stagewright::creditMemoryOf(
+      planned->problem, planned->stages, planned->where);
+  if (!memory)
+    return emitError(program.getLoc()) << memory.error().message;
+  return *memory;
+}
+
 } // namespace stagewright::pipeline

@@ -16,7 +16,7 @@
 #define STAGEWRIGHT_ANALYSIS_PLACEMENTDATA_H
 
 #include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
-#include "stagewright/Planning/Placed.h"
+#include "stagewright/Planning/CreditMemory.h"
 
 namespace stagewright::pipeline {
 
@@ -43,6 +43,11 @@ mlir::FailureOr<StagePlacement> placementOf(ProgramOp program);
 /// cluster. Fails with a located error if placementOf() does, if a node has no
 /// cost, or if a device has too little memory for any schedule.
 mlir::FailureOr<ScheduleProblem> scheduleProblemOf(ProgramOp program);
+
+/// What `program` holds if its ranks run what is ready
+/// (Planning/CreditMemory.h). `ofShards`: its layers are shards. Fails as
+/// scheduleProblemOf() does, and if replicas share samples.
+mlir::FailureOr<CreditMemory> creditMemoryOf(ProgramOp program, bool ofShards);
 
 } // namespace stagewright::pipeline
 

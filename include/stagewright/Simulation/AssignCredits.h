@@ -29,10 +29,18 @@
 
 namespace stagewright {
 
-/// What a microbatch in flight takes on the rank of a stage, in any unit.
+/// A ring for a value that another stage makes, on the rank of the stage that
+/// uses it last.
+struct CreditRing {
+  StagePhase made, last;
+  double size = 0; ///< Of each of its slotsOf() the credits (ReadyFirst.h).
+};
+
+/// What microbatches in flight take on the ranks, in any unit.
 struct CreditMemory {
   std::vector<double> held; ///< By stage, for each microbatch; empty: 0.
   double limit = std::numeric_limits<double>::infinity(); ///< Of each rank.
+  std::vector<CreditRing> rings = {};
 };
 
 struct Credits {

@@ -159,6 +159,24 @@ TEST(AssignCredits, MemoryTakesCreditsBack) {
             "has 0.5; use more stages or a device with more memory");
 }
 
+// Stage 1 keeps what it gets from stage 0 until its backward: one slot under
+// way, and one for each credit.
+TEST(AssignCredits, RingsOfOtherStagesTakeMemory) {
+  Chain chain{4, 64};
+  CreditMemory memory;
+  memory.rings = {
+      {{ActionKind::Forward, 0}, {ActionKind::InputGradient, 1}, 1}};
+  memory.limit = 4;
+  Credits credits =
+      *assignCredits(chain.schedule, chain.graph, chain.times, memory);
+  EXPECT_EQ(credits.assigned, (std::vector<int64_t>{4, 3, 2, 1}));
+  memory.limit = 3;
+  credits = *assignCredits(chain.schedule, chain.graph, chain.times, memory);
+  EXPECT_EQ(credits.assigned, (std::vector<int64_t>{4, 2, 2, 1}));
+  memory.limit = 1;
+  EXPECT_FALSE(assignCredits(chain.schedule, chain.graph, chain.times, memory));
+}
+
 // With chunks, twins, and I and W apart.
 TEST(AssignCredits, AllGeneratorsRunReadyFirst) {
   for (const Generator &generator : allGenerators()) {

@@ -13,6 +13,7 @@
 #include "stagewright/Analysis/PlanData.h"
 #include "stagewright/Dialect/Pipeline/Transforms/EnsureGraph.h"
 #include "stagewright/Dialect/Pipeline/Transforms/Passes.h"
+#include "stagewright/Dialect/Pipeline/Transforms/ShardPlace.h"
 #include "stagewright/Dialect/Silence.h"
 #include "stagewright/Scheduling/ReadyFirst.h"
 #include "stagewright/Support/Limits.h"
@@ -35,10 +36,8 @@ struct StageData {
 StageData dataOf(ProgramOp program, const StageGraph &graph) {
   StageData data{unitTimes(graph.stages), {}};
   data.memory.held.assign(graph.stages, 0);
-  FailureOr<ScheduleProblem> problem = [&] {
-    Silence silence(program.getContext());
-    return scheduleProblemOf(program);
-  }();
+  Silence silence(program.getContext());
+  FailureOr<ScheduleProblem> problem = scheduleProblemOf(program);
   if (failed(problem))
     return data;
   std::vector<std::vector<int64_t>> ranks = ranksOfStages(program);
@@ -52,6 +51,12 @@ StageData dataOf(ProgramOp program, const StageGraph &graph) {
                                                      : costs.activation;
     data.memory.held[s] = bytes / double(ranks[s].size());
   }
+  bool ofShards =
+      llvm::any_of(graphOf(program).getLayers(), [](Attribute name) {
+        return isOfShard(cast<StringAttr>(name).getValue());
+      });
+  if (auto memory = creditMemoryOf(program, ofShards); succeeded(memory))
+    data.memory = std::move(*memory);
   for (const StageEdge &edge : graph.edges) {
     int64_t low = std::min(edge.producer.stage, edge.firstUse.stage);
     bool isLocal = ranks[edge.producer.stage] == ranks[edge.firstUse.stage];

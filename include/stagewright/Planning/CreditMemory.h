@@ -1,0 +1,28 @@
+//===- CreditMemory.h - memory of ready-first execution ---------*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_PLANNING_CREDITMEMORY_H
+#define STAGEWRIGHT_PLANNING_CREDITMEMORY_H
+
+#include "stagewright/Planning/Placed.h"
+#include "stagewright/Simulation/AssignCredits.h"
+
+namespace stagewright {
+
+/// What `stages` hold if ranks run what is ready (Scheduling/ReadyFirst.h), in
+/// bytes. Without an order of the actions no two values share a place: each
+/// value that a stage keeps, or gets from another stage, has a ring, also if
+/// both stages are on one device. The limit is the min over ranks of the bytes
+/// that are left for rings; rings on ranks with more are scaled down. The error
+/// names a rank that has no bytes left.
+Result<CreditMemory> creditMemoryOf(const Problem &problem,
+                                    const std::vector<StagePlan> &stages,
+                                    const StagePlacement &where);
+
+} // namespace stagewright
+
+#endif // STAGEWRIGHT_PLANNING_CREDITMEMORY_H
