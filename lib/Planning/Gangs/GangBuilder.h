@@ -81,7 +81,7 @@ private:
   std::optional<size_t> wholeLevel(int64_t layer) const;
   bool addUse(LayerValue &own, const LayerPhase &use);
   void addMessage(const LayerValue &value);
-  void addKept(const LayerValue &value, const std::vector<LayerPhase> &uses);
+  void addKept(const LayerValue &value);
   void addValues();
   void addResidents();
 

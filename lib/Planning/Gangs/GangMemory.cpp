@@ -148,16 +148,15 @@ bool GangBuilder::addUse(LayerValue &own, const LayerPhase &use) {
   return isRepeated;
 }
 
-/// Adds `value` as far as the chosen shard keeps it between actions for `uses`.
-void GangBuilder::addKept(const LayerValue &value,
-                          const std::vector<LayerPhase> &uses) {
+/// Adds `value` as far as the chosen shard keeps it between actions.
+void GangBuilder::addKept(const LayerValue &value) {
   LayerValue own{value.bytes,
                  {layerOf(value.producer.layer), value.producer.phase},
                  {},
                  Seconds()}; // addMessage() has its time.
   bool isRepeated = false, isLate = false;
-  for (const LayerPhase &use : uses)
-    if (addUse(own, use)) {
+  for (const LayerPhase &use : value.uses)
+    if (placeOf(use.layer).shard == chosen && addUse(own, use)) {
       isRepeated = true;
       isLate |= use.phase == ActionKind::WeightGradient;
     }
@@ -179,21 +178,13 @@ void GangBuilder::addKept(const LayerValue &value,
     result.values.push_back(std::move(own));
 }
 
-/// Adds the values that the chosen shard uses, or sends to itself. Each level
-/// keeps a copy of its own; bounds count one for each layer of the gang.
+/// Adds the values that the chosen shard uses, or sends to itself.
 void GangBuilder::addValues() {
   for (size_t layer = 0; layer < result.layers.size(); ++layer)
     wholes.push_back(wholeLevel(int64_t(layer)));
   for (const LayerValue &value : fine.values) {
     addMessage(value);
-    std::map<size_t, std::vector<LayerPhase>> copies;
-    for (const LayerPhase &use : value.uses)
-      if (placeOf(use.layer).shard == chosen)
-        copies[kind == GangTimes::Most ? placeOf(use.layer).level
-                                       : size_t(layerOf(use.layer))]
-            .push_back(use);
-    for (const auto &[holder, uses] : copies)
-      addKept(value, uses);
+    addKept(value);
   }
 }
 
