@@ -312,6 +312,45 @@ def test_asked_stages_are_planned_with_chunks(tmp_path):
     assert re.search(r"layers over 4 shards: .* a step, in 12 stages and 1 copy, 6 stages on each device", said), said
 
 
+@pytest.mark.parametrize("stages, copies", ((2, 1), (2, 2)))
+@pytest.mark.parametrize("model", ("gpt.py:gpt", "gpt.py:gpt_tied", "encoder_decoder.py:encoder_decoder", "llama.py:llama"))
+def test_gangs_hold_what_was_planned_for_them(tmp_path, imported, model, stages, copies):
+    """The bytes that pp-plan counts for a gang over the largest arena of its devices. Measured: 1.01 and 1.31 for the first and the last
+    gang of the GPTs, whose rings take less than the six slots of a message that both planners count, 0.99 to 1.04 for the encoder and
+    decoder, 0.96 to 1.12 for LLaMA."""
+    folder, artifact = imported(model), tmp_path / "step.swx"
+    asked = [folder / "step.mlir", f"--cluster=local:{2 * stages * copies}", f"--stages={stages}", "--schedule=1f1b", "--microbatches=8"]
+    planned = {}
+    for stage in json.loads(tool("pp-plan", *asked, "--tensor-parallel=2", "--json"))["stages"]:
+        for gang in stage["devices"]:
+            planned[gang] = planned.get(gang, 0) + stage["memory_bytes"]
+    tool("pp-compile", *asked, "--tensor-parallel=auto", f"--data-parallel={copies}", "-o", artifact, "--quiet")
+    arenas = {rank["device"]: rank["memory"]["arena"] for rank in json.loads(tool("pp-run", artifact, "--info=json"))["ranks"]}
+    assert len(arenas) == 2 * len(planned)
+    for gang, counted in planned.items():
+        assert 0.95 <= counted / max(arenas[device] for device in gang.split("-")) <= 1.35, (gang, counted, arenas)
+
+
+@pytest.mark.parametrize("model, hints", (("gpt.py:gpt", GPT), ("llama.py:llama", LLAMA)), ids=("gpt", "llama"))
+def test_shards_that_run_what_is_ready_get_credits_by_their_arenas(tmp_path, imported, model, hints):
+    """With 2 % more memory than the arenas take no credit is taken back; with less some are, and the arenas fit."""
+    folder, artifact = imported(model), tmp_path / "step.swx"
+
+    def compiled(*flags):
+        done = subprocess.run([BUILD / "bin/pp-compile", folder / "step.mlir", "--cluster=local:2", "--tensor-parallel=2", f"--shard={hints}",
+                               "--microbatches=8", "--execution=ready", "-o", artifact, *flags], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return "memory allows credits" in done.stderr, max(rank["memory"]["arena"] for rank in
+                                                           json.loads(tool("pp-run", artifact, "--info=json"))["ranks"])
+
+    capped, arena = compiled()
+    assert not capped
+    assert compiled(f"--memory={int(1.02 * arena)}B") == (False, arena)
+    for memory in (int(part * arena) for part in (0.98, 0.95, 0.92)):
+        capped, less = compiled(f"--memory={memory}B")
+        assert capped and less <= memory
+
+
 def test_what_is_asked_for_stays(tmp_path, narrow):
     cluster = hosts(tmp_path / "cluster.json", (4,), 1e10)
     said = subprocess.run([BUILD / "bin/pp-compile", narrow / "step.mlir", f"--cluster={cluster}", "--tensor-parallel=auto", "--microbatches=3",
