@@ -106,7 +106,7 @@ func.func @attention_c6(%x: memref<8x8xf32>, %s: memref<8xf32>) {
 #s = affine_map<(i, j, w, v) -> (i)>
 #e = affine_map<(i, j, w, v) -> (i, j)>
 func.func @attention_c4_keep(%x: memref<8x8xf32>, %s: memref<8xf32>) {
-  // expected-error @below {{keep of elements 'f32'}}
+  // expected-error @below {{keep cannot have elements of type 'f32'}}
   pipeline.attention scale 1.0 kept 2.0 maps [#q, #k, #v, #e, #o, #s]
       ins(%x, %x, %x, %x : memref<8x8xf32>, memref<8x8xf32>, memref<8x8xf32>, memref<8x8xf32>)
       outs(%x, %s : memref<8x8xf32>, memref<8xf32>)

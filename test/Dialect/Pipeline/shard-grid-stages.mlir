@@ -6,7 +6,7 @@
 // RUN: not %{compile} --cluster=local:16 --stages=4 2>&1 | FileCheck %s --check-prefix=MANY
 // MANY: error: layers that are split over shards cannot be cut into 4 stages, but into 3 at most; give fewer with --stages
 // RUN: not %{compile} --cluster=local:8 --stages=2 --data-parallel=2 2>&1 | FileCheck %s --check-prefix=FEW
-// FEW: error: 4 shards of 2 stages at a time in 2 copies need 16 devices, and there are 8; name a larger cluster, as --cluster=local:16
+// FEW: error: 4 shards of 2 stages at a time in 2 copies need 16 devices, and there are 8; name a larger cluster, such as --cluster=local:16
 
 // Two residual connections, each at the end of a segment of the step. Each shard copies its quarter of the sum at the start of the
 // next segment, where itself and another shard join it.

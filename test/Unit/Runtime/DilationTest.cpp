@@ -180,13 +180,13 @@ INSTANTIATE_TEST_SUITE_P(
         std::array{"2",
                    "dilate has '2', expected RANK:FACTOR, such as 2:1.48, with "
                    "commas between several"},
-        std::array{"2:fast", "dilate has '2:fast', expected RANK:FACTOR, as "
-                             "2:1.48, with commas between several"},
+        std::array{"2:fast", "dilate has '2:fast', expected RANK:FACTOR, such "
+                             "as 2:1.48, with commas between several"},
         std::array{"1:2,,",
                    "dilate has '', expected RANK:FACTOR, such as 2:1.48, "
                    "with commas between several"},
-        std::array{"1:2x", "dilate has '1:2x', expected RANK:FACTOR, as "
-                           "2:1.48, with commas between several"},
+        std::array{"1:2x", "dilate has '1:2x', expected RANK:FACTOR, such "
+                           "as 2:1.48, with commas between several"},
         std::array{"4:2", "dilate has '4:2', but the artifact has no rank 4; "
                           "expected 0 to 3"},
         std::array{"-1:2", "dilate has '-1:2', but the artifact has no rank "
