@@ -1,0 +1,28 @@
+//===- PlacedCosts.h - ranks of a plan --------------------------*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Private to the planners.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_LIB_PLANNING_PLACED_PLACEDCOSTS_H
+#define STAGEWRIGHT_LIB_PLANNING_PLACED_PLACEDCOSTS_H
+
+#include "stagewright/Planning/Placed.h"
+
+namespace stagewright {
+
+/// The device of every rank.
+std::vector<size_t> devicesOf(const std::vector<StagePlan> &stages,
+                              const StagePlacement &where);
+
+/// The error of a rank that needs `bytes` before any microbatch is in flight.
+Error tooLarge(int64_t rank, int64_t bytes, const Device &device);
+
+} // namespace stagewright
+
+#endif // STAGEWRIGHT_LIB_PLANNING_PLACED_PLACEDCOSTS_H
