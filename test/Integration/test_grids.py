@@ -325,6 +325,23 @@ def test_stages_of_grids_agree_with_jax(imported, tmp_path, model, hints, flags)
     test_shards.agrees_with_jax(artifact, folder)
 
 
+PARAMETERS = {"gpt.py:gpt_deep": ("qkv", "o", "fc", "proj"), "llama.py:llama": ("q", "k", "v", "o", "gate", "up", "down")}
+
+
+@pytest.mark.parametrize("seed", thorough(range(12)))
+def test_random_stages_of_grids_agree_with_jax(imported, tmp_path, seed):
+    rng = np.random.default_rng(seed)
+    model = rng.choice(list(PARAMETERS))
+    folder = imported(str(model))
+    entries = {name: [rng.choice(["0", "1:3" if name == "qkv" else "1", "whole"]) for _ in range(2)] for name in PARAMETERS[model]}
+    entries[PARAMETERS[model][0]][0] = entries[PARAMETERS[model][-1]][1] = "0"   # Both axes split something.
+    flags = [f"--schedule={rng.choice(['1f1b', 'gpipe', 'zb-h1'])}", f"--sequence-parallel={rng.choice(['true', 'false'])}",
+             *(flag for flag in ("--recompute-layers", "--shard-collectives") if rng.integers(2))]
+    artifact = test_shards.compiled(folder, tmp_path / "step.swx", "2x2", ",".join(f"*/{name}={';'.join(own)}" for name, own in entries.items()),
+                                    f"--stages={rng.integers(2, 4)}", *flags, cluster="local:12")
+    test_shards.agrees_with_jax(artifact, folder)
+
+
 @pytest.mark.parametrize("model, hints, flags, width, rows", [
     ("gpt.py:gpt_deep", GPT, ("--stages=2",), 32, 2 * 16), ("gpt.py:gpt_deep", GPT, ("--stages=4", "--schedule=interleaved"), 32, 2 * 16),
     ("llama.py:llama", LLAMA, ("--stages=2",), 64, 2 * 32)], ids=("gpt", "gpt-interleaved", "llama"))
