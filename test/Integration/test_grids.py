@@ -423,7 +423,7 @@ def test_shardings_of_exported_functions_over_two_axes_are_hints(tmp_path, impor
 @NEEDED
 @pytest.mark.parametrize("hints, flags", [
     ("*/qkv=1:3;whole,*/o=0;whole,*/fc=1;whole,*/proj=0;whole,ids=whole;0,tgt=whole;0", ("--score-bytes=1",)),   # raised attention
-    *thorough([(MODELS[0][2], ())]),
+    *thorough([(GPT, ()), (GPT, ("--stages=2", "--recompute-layers"))]),
 ])
 def test_a_grid_on_devices(imported, tmp_path, hints, flags):
     folder = imported("gpt.py:gpt")
