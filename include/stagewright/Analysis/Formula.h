@@ -13,8 +13,8 @@
 // hold: exp(2 x) and exp(x)^2, for example, have different forms.
 //
 // The numbers are real. Integers do not wrap, nothing is rounded to narrow
-// types, and leaves are finite and small beside the constants of masks: exp of a
-// sum with a constant below -745 is 0.
+// types, and leaves are finite and small beside the constants of masks: exp of
+// a sum with a constant below -745 is 0.
 //
 //===----------------------------------------------------------------------===//
 
