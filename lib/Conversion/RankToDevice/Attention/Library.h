@@ -27,8 +27,8 @@ constexpr int64_t kUnit = 8;
 
 /// Batch dimensions of attention as the library knows them; -1 for none.
 struct LibraryHeads {
-  int batch = -1; ///< indexes all operands
-  int head = -1;  ///< indexes all operands: the heads of keys and values
+  int batch = -1; ///< indexes all operands, but not every mask
+  int head = -1;  ///< the same: the heads of keys and values
   int group = -1; ///< does not index keys: the heads that share a head of keys
 
   /// None if there are more batch dimensions, or if they are in another order.

@@ -57,7 +57,8 @@ Segmenter::countBytes(ArrayRef<int64_t> places) const {
   return changes;
 }
 
-// Behind heads of levels. One that only joins parts saves nothing.
+// Segments end behind heads of levels, which are even places (Sharder.h). A
+// head that only joins parts is left out: an end behind it would save no bytes.
 std::vector<int64_t> Segmenter::findEnds(ArrayRef<int64_t> places) const {
   std::map<int64_t, int64_t> bytes = countBytes(places);
   std::set<int64_t> heads;
