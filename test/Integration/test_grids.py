@@ -336,9 +336,10 @@ def test_random_stages_of_grids_agree_with_jax(imported, tmp_path, seed):
     entries = {name: [rng.choice(["0", "1:3" if name == "qkv" else "1", "whole"]) for _ in range(2)] for name in PARAMETERS[model]}
     entries[PARAMETERS[model][0]][0] = entries[PARAMETERS[model][-1]][1] = "0"   # Both axes split something.
     flags = [f"--schedule={rng.choice(['1f1b', 'gpipe', 'zb-h1'])}", f"--sequence-parallel={rng.choice(['true', 'false'])}",
-             *(flag for flag in ("--recompute-layers", "--shard-collectives") if rng.integers(2))]
+             *(flag for flag in ("--recompute-layers", "--shard-collectives", "--data-parallel=2") if rng.integers(2)),
+             f"--bucket-bytes={rng.choice(['1B', '4KiB', '1MiB'])}"]
     artifact = test_shards.compiled(folder, tmp_path / "step.swx", "2x2", ",".join(f"*/{name}={';'.join(own)}" for name, own in entries.items()),
-                                    f"--stages={rng.integers(2, 4)}", *flags, cluster="local:12")
+                                    f"--stages={rng.integers(2, 4)}", *flags, cluster="local:24")
     test_shards.agrees_with_jax(artifact, folder)
 
 

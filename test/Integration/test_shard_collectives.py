@@ -88,6 +88,18 @@ def test_shards_in_different_orders_send_messages(tmp_path, imported):  # noqa: 
 
 
 @MPI
+@pytest.mark.parametrize("model, ways, hints, flags", [
+    ("gpt.py:gpt", "2x2", "*/o=1;1,*/fc=1;whole", ("--stages=2",)),
+    ("gpt.py:gpt", 2, "*/qkv=0,*/o=0,*/fc=0,*/proj=1,ids=0,tgt=0", ("--stages=2", "--bucket-bytes=16KiB")),
+    ("llama.py:llama", "2x2", "*/k=1;0,*/o=0;1", ("--bucket-bytes=16KiB",))], ids=("gpt-grid", "gpt", "llama-grid"))
+def test_sums_of_copies_and_gathers_have_one_order(tmp_path, imported, model, ways, hints, flags):  # noqa: F811
+    """Sums of several buckets begin between gathers, and each rank has others: some begin later than their gradients allow."""
+    folder = imported(model)
+    artifact = compiled(folder, tmp_path / "step.swx", ways, hints, "--shard-collectives", "--data-parallel=2", *flags, cluster="local:16")
+    assert gathers(artifact)
+    agrees_with_jax(artifact, folder)
+
+
 @pytest.mark.parametrize("model, ways, hints, flags, ranks", (
     ("gpt.py:gpt", 2, GPT, (), 2), ("gpt.py:gpt", 4, GPT, (), 4), ("llama.py:llama", 2, LLAMA, (), 2),
     ("gpt.py:gpt_deep", 2, GPT, ("--stages=2",), 4), ("gpt.py:gpt", 2, GPT, ("--data-parallel=2",), 4),

@@ -11,12 +11,14 @@
 // order in which they are complete, so that the first buckets are sent while
 // the rest of the backward runs. All ranks start the buckets in one order: if a
 // later bucket is complete first on a rank, it starts after the earlier ones.
-// Ranks that gather values together begin a bucket at the end of the step,
-// unless they would begin it in the same action, between the same gathers.
+// Ranks that gather values begin buckets such that all buckets and gathers have
+// one order, where possible during the backward, else at the end of the step.
 //
 //===----------------------------------------------------------------------===//
 
 #include "RankPlan.h"
+#include "llvm/ADT/IntEqClasses.h"
+#include <set>
 
 namespace stagewright::torank {
 
@@ -109,45 +111,125 @@ SmallVector<int64_t> ranksOf(const Plan &plan, int64_t result) {
   return ranks;
 }
 
-/// Compares moments with the gathers that ranks begin.
+/// Where a rank begins a sum among the gathers of its team: action, part, and
+/// the number of gathers of the part that begin before. Ranks of a team run the
+/// same actions, so their places compare.
+using SumPlace = std::array<int64_t, 3>;
+
+/// Moves the begins of sums such that all sums and gathers have one order that
+/// suits every rank. Ranks are a team if gathers link them. Sums begin in the
+/// order of buckets, on a rank and on the ranks of a team. The ranks of a team
+/// that all gather together begin the same gathers in the same order; if teams
+/// have several groups, such as the rows and columns of a grid, a sum begins
+/// before or after all gathers of a part.
 class GatherOrder {
 public:
-  explicit GatherOrder(const Plan &plan) : group(plan.numRanks(), -1) {
+  explicit GatherOrder(const Plan &plan)
+      : plan(plan), teamOf(unsigned(plan.numRanks())) {
     for (const auto &[value, made] : plan.values)
       if (made.gather >= 0 && made.beginsGather)
         begun[made.made].push_back(made.madeAt);
+    for (auto &[key, positions] : begun)
+      llvm::sort(positions);
     for (const GatherPlan &gather : plan.gathers)
       for (int64_t rank : gather.ranks)
-        group[rank] = gather.ranks.front();
+        teamOf.join(unsigned(gather.ranks.front()), unsigned(rank));
+    teamOf.compress();
+    for (const GatherPlan &gather : plan.gathers)
+      groups[team(gather.ranks.front())].insert(gather.ranks);
   }
 
-  /// Whether ranks that gather together begin a sum before and after the same
-  /// gathers. They run the same actions, which begin the same gathers.
-  bool isKept(const std::map<int64_t, Moment> &moments) const {
-    std::map<int64_t, std::array<int64_t, 3>> places; // By group.
-    for (const auto &[rank, moment] : moments) {
-      std::array<int64_t, 3> place = {moment.action, moment.part,
-                                      countBefore(moment)};
-      if (group[rank] >= 0 &&
-          places.try_emplace(group[rank], place).first->second != place)
+  /// Delays the `moments` of the next bucket, by rank, as far as needed. They
+  /// become the end of the step if that is the only such place.
+  void settle(std::map<int64_t, Moment> &moments) {
+    if (!delay(moments))
+      for (auto &[rank, moment] : moments)
+        moment = Moment();
+    for (auto &[rank, moment] : moments) {
+      last[rank] = moment;
+      SumPlace &latest = begins.try_emplace(team(rank), kFirst).first->second;
+      latest = std::max(latest, placeOf(rank, moment));
+    }
+  }
+
+private:
+  static constexpr SumPlace kFirst = {INT64_MIN, 0, 0};
+
+  unsigned team(int64_t rank) const { return teamOf[unsigned(rank)]; }
+
+  bool delay(std::map<int64_t, Moment> &moments) const {
+    std::map<unsigned, SumPlace> places; // By team.
+    for (auto &[rank, moment] : moments) {
+      if (auto known = last.find(rank);
+          known != last.end() && moment < known->second)
+        moment = known->second;
+      auto positions = begun.find(moment.start.key);
+      SumPlace place = placeOf(rank, moment);
+      if (!moment.start.atEnd && place[2] > 0 && hasGroups(rank))
+        moment.position = moment.start.position =
+            std::max(moment.position, positions->second.back());
+      if (auto known = begins.find(team(rank));
+          known != begins.end() && place < known->second &&
+          !moveTo(rank, known->second, moment))
+        return false;
+      place = placeOf(rank, moment);
+      if (places.try_emplace(team(rank), place).first->second != place)
         return false;
     }
     return true;
   }
 
-private:
-  int64_t countBefore(const Moment &moment) const {
-    auto found = begun.find(moment.start.key);
-    if (moment.start.atEnd || found == begun.end())
-      return 0;
-    return llvm::count_if(found->second, [&](unsigned position) {
-      return position <= moment.position;
-    });
+  bool hasGroups(int64_t rank) const {
+    auto found = groups.find(team(rank));
+    return found != groups.end() && found->second.size() > 1;
   }
 
-  /// By rank: the first of the ranks with which it gathers; -1: none.
-  std::vector<int64_t> group;
+  SumPlace placeOf(int64_t rank, const Moment &moment) const {
+    auto found = begun.find(moment.start.key);
+    int64_t count = 0;
+    if (!moment.start.atEnd && found != begun.end())
+      count = llvm::count_if(found->second, [&](unsigned position) {
+        return position <= moment.position;
+      });
+    return {moment.action, moment.part,
+            hasGroups(rank) ? std::min<int64_t>(count, 1) : count};
+  }
+
+  /// Moves `moment` of `rank` to the first node of `place`. False if it has no
+  /// such node.
+  bool moveTo(int64_t rank, const SumPlace &place, Moment &moment) const {
+    auto [index, part, count] = place;
+    if (index == 0) {
+      moment = Moment();
+      return true;
+    }
+    Order order = orderOfCopies(plan, rank);
+    const Action &action = order[size_t(index + int64_t(order.size()))];
+    auto keys = plan.partsOf({action.kind, action.stage});
+    if (part >= int64_t(keys.size()) || !plan.actions.contains(keys[part]))
+      return false;
+    unsigned position = 0;
+    if (auto found = begun.find(keys[part]); found != begun.end() && count > 0)
+      position = hasGroups(rank) ? found->second.back()
+                                 : found->second[size_t(count) - 1];
+    Moment moved = {index,
+                    part,
+                    position,
+                    {false, keys[part], position, action.microbatch}};
+    if (placeOf(rank, moved) != place)
+      return false;
+    moment = std::max(moment, moved);
+    return true;
+  }
+
+  const Plan &plan;
+  llvm::IntEqClasses teamOf; ///< By rank.
+  /// By team: the sets of ranks that gather together.
+  std::map<unsigned, std::set<std::vector<int64_t>>> groups;
   std::map<ActionKey, std::vector<unsigned>> begun; ///< Positions of nodes.
+  std::map<int64_t, Moment> last; ///< By rank: where its last sum begins.
+  std::map<unsigned, SumPlace>
+      begins; ///< By team: the latest place of its sums.
 };
 
 /// A gradient, the moments when its parts are complete on their ranks, and the
@@ -220,16 +302,10 @@ void chooseBuckets(Plan &plan, int64_t bytes) {
              [](const Open &a, const Open &b) { return a.order < b.order; });
 
   GatherOrder gathers(plan);
-  std::map<int64_t, Moment> before; ///< By rank: its last start.
   for (Open &it : closed) {
-    for (auto &[rank, moment] : it.moments)
-      if (auto known = before.find(rank);
-          known != before.end() && moment < known->second)
-        moment = known->second;
-    bool inOrder = gathers.isKept(it.moments);
+    gathers.settle(it.moments);
     for (auto &[rank, moment] : it.moments) {
-      before[rank] = inOrder ? moment : Moment();
-      it.bucket.starts[rank] = before[rank].start;
+      it.bucket.starts[rank] = moment.start;
       // Ranks that run what is ready have no common order of actions, so they
       // begin sums at the end of the step.
       it.bucket.starts[rank].atEnd |= !plan.credits.empty();
