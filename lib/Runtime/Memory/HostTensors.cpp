@@ -298,6 +298,11 @@ void forParts(const HostArenas &arenas, size_t result, ByteRange range,
       return strip.at == before.at + stride ||
              strip.at == before.at + before.bytes();
     };
+    ByteRange span = {INT64_MAX, 0};
+    for (const Strip &strip : strips)
+      if (ByteRange own = placeOf(strip, range); own.begin < own.end)
+        span = {std::min(span.begin, own.begin), std::max(span.end, own.end)};
+    bool isSmall = span.end - span.begin <= pieceBytes;
     size_t end = 0;
     for (size_t i = 0; i < strips.size(); i = end) {
       ByteRange all = placeOf(strips[i], range);
@@ -307,10 +312,13 @@ void forParts(const HostArenas &arenas, size_t result, ByteRange range,
         ByteRange own = placeOf(strips[end], range);
         if (own.begin == own.end)
           continue;
-        int64_t begin = all.begin < all.end ? all.begin : own.begin;
-        if (own.end - begin > pieceBytes)
+        bool isFirst = all.begin == all.end;
+        ByteRange joined = {isFirst ? own.begin : all.begin, own.end};
+        // Bytes between that are not of the range may be many.
+        if ((!isSmall && !isFirst && own.begin != all.end) ||
+            joined.end - joined.begin > pieceBytes)
           break;
-        all = {begin, own.end};
+        all = joined;
       }
       if (all.begin < all.end)
         visit({r, b, all.begin, all.end - all.begin,

@@ -139,9 +139,10 @@ struct BufferPart {
   /// With a weight it adds the weighted elements instead.
   void copyOut(ByteRange range, const std::byte *data, std::byte *to) const;
 };
-/// Calls `visit` for everything that buffers hold of a part of a result: once
-/// for each sequence of strips that are adjacent, or in adjacent slots, and
-/// that have at most `pieceBytes` together, or for a longer strip.
+/// Calls `visit` for everything that buffers hold of a part of a result: for
+/// strips that are adjacent, or in adjacent slots, at once, up to `pieceBytes`.
+/// Bytes between them that are not of the part are included only if the buffer
+/// has the whole part within `pieceBytes`.
 void forParts(const HostArenas &arenas, size_t result, ByteRange range,
               const std::function<void(const BufferPart &)> &visit);
 
