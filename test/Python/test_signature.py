@@ -161,7 +161,7 @@ def test_two_axes_are_those_of_a_grid():
     ("data,model", "argument 'params/a': a dimension is split over the mesh axes 'model', then 'data', but over the grid of shards first "
      "over 'data'; give option 'shard_axis' as 'model,data', name one axis, or write P(('data', 'model'))"),
     ("model,model", "option 'shard_axis' names 2 axes, 'model,model'; give one, or two different ones"),
-    ("model,x", "no parameter and no constrained value is split over a mesh axis 'x'; those that split some are data, model"),
+    ("model,x", "no parameter, batch or constrained value is split over a mesh axis 'x'; those that split some are data, model"),
 ])
 def test_axes_of_a_grid_that_cannot_be_followed(axis, message):
     with pytest.raises(ImportFailure, match=re.escape(message)):

@@ -78,11 +78,12 @@ def _asked_axes(asked, split, batches):
     if len(axes) not in (1, 2) or len(set(axes)) != len(axes):
         raise ImportFailure(f"option 'shard_axis' names {len(axes)} axes, '{','.join(axes)}'; give one, or two different ones for a grid of "
                             "shards")
+    known = split if len(axes) == 1 else split | batches
+    what = "no parameter and no constrained value" if len(axes) == 1 else "no parameter, batch or constrained value"
     for axis in axes:
-        if axis not in (split if len(axes) == 1 else split | batches):
-            found = ", ".join(sorted(split)) or "none"
-            raise ImportFailure(f"option 'shard_axis': no parameter and no constrained value is split over a mesh axis '{axis}'; those "
-                                f"that split some are {found}")
+        if axis not in known:
+            raise ImportFailure(f"option 'shard_axis': {what} is split over a mesh axis '{axis}'; those that split some are "
+                                f"{', '.join(sorted(known)) or 'none'}")
     return axes
 
 

@@ -40,8 +40,7 @@ def constrained(evaluator, eqn, values):
 
     def hinted(array, rows=0):
         for hint in hints:
-            if hint["dim"] >= rows:
-                array = split_hint.bind(array, **hint | dict(dim=hint["dim"] - rows))
+            array = split_hint.bind(array, **hint | dict(dim=hint["dim"] - rows))
         return array
     if not isinstance(value, Lazy):
         return [hinted(to_array(value))] if hints else values

@@ -254,7 +254,7 @@ FailureOr<HintedLayouts> readLayouts(func::FuncOp step, StringRef hints,
   bool saysNothing = list->empty() && !axis.isOfGrid(), isNoted = false;
   for (unsigned i = 0; i < step.getNumArguments(); ++i) {
     std::optional<OwnSplit> own = ownSplit(step, i, number);
-    saysNothing &= !own || own->isDerived;
+    saysNothing &= !own || own->isDerived || Parameter{step, i}.isBatch();
   }
   llvm::StringSet<> whole; // Parameters of which a remark says so.
   HintedLayouts result;
@@ -282,7 +282,7 @@ FailureOr<HintedLayouts> readLayouts(func::FuncOp step, StringRef hints,
         result.layouts[i] = *layout;
       break;
     }
-    if (parameter.isBatch() && !isNamed && !stated.empty()) {
+    if (axis.isOfGrid() && parameter.isBatch() && !isNamed && !stated.empty()) {
       FailureOr<Layout> layout =
           parameter.take(stated, axis, "the model's own file");
       if (failed(layout))
