@@ -124,6 +124,8 @@ private:
 
 CompileOptions Search::optionsOf(const GangShape &shape, bool halves) const {
   CompileOptions own = options;
+  if (!findGenerator(options.schedule))
+    own.halves = halves;
   if (shape.ways == 1) { // The planner chooses stages and replicas.
     own.shards = std::nullopt;
     own.shardHints.clear();
@@ -133,8 +135,6 @@ CompileOptions Search::optionsOf(const GangShape &shape, bool halves) const {
   own.shards = shape.ways;
   own.stages = shape.stages();
   own.dataParallel = shape.copies;
-  if (!findGenerator(options.schedule))
-    own.halves = halves;
   return own;
 }
 
@@ -252,8 +252,8 @@ void Search::planGroupsOf(int64_t ways) {
     size_t number = forms.size();
     pipeline::GraphOp op =
         forms.emplace_back(Form{&found, std::move(graph)}).graph();
-    if (halves && pipeline::isForwardOnly(op))
-      return;
+    if (halves && !generator && pipeline::isForwardOnly(op))
+      break; // Inference has only one form.
     FailureOr<ShardPlans> plans = failure();
     {
       std::vector<Diagnostic> said; // Forming the graph had the same remarks.

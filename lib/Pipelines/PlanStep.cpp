@@ -126,7 +126,7 @@ std::string stashOf(const CompileOptions &options) {
   return options.target == "host" || options.repeatRatio ? "least" : "written";
 }
 
-/// The numbers in a text such as `2x2`; pipeline-shard checks them.
+/// The numbers in a text such as `2x2`, 0 where there is none.
 SmallVector<int64_t> gridOf(StringRef text) {
   SmallVector<StringRef> axes;
   text.split(axes, 'x', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
@@ -137,11 +137,18 @@ SmallVector<int64_t> gridOf(StringRef text) {
   return grid;
 }
 
-/// Fails if `options` have another number of shards than the grid has.
+/// Fails if the grid of `options` is malformed, or if they have another number
+/// of shards than it has.
 LogicalResult checkGridSize(Location loc, const CompileOptions &options) {
+  constexpr int64_t kMost = 1 << 30; // pipeline-shard allows fewer.
   int64_t shards = 1;
-  for (int64_t size : gridOf(options.shardGrid))
-    shards *= std::clamp<int64_t>(size, 0, 1 << 15);
+  for (int64_t size : gridOf(options.shardGrid)) {
+    if (size < 1)
+      return emitError(loc) << "shard-grid is '" << options.shardGrid
+                            << "', expected numbers of shards with 'x' "
+                            << "between them, such as 2x2";
+    shards = std::min(shards * std::min(size, kMost), kMost);
+  }
   if (options.shardGrid.empty() || options.shards == shards)
     return success();
   auto error = emitError(loc);

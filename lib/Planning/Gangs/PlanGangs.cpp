@@ -18,7 +18,8 @@ PlacedFamily gangFamily(const Problem &problem, const std::string &schedule) {
     bool isAround = generator.placement == Placement::Linear ||
                     generator.placement == Placement::Loop;
     if (isAround && !generator.isSearched &&
-        generator.splitsBackward == splits &&
+        (generator.splitsBackward == splits ||
+         (problem.forwardOnly && schedule == generator.name)) &&
         (schedule.empty() || schedule == generator.name))
       family.generators.push_back(generator);
   }

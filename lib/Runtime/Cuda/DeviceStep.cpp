@@ -109,7 +109,7 @@ void DeviceStep::connect() {
   } catch (const std::exception &error) {
     // Without this the others, waiting for this rank, would report a timeout.
     peers->fail("rank " + std::to_string(own[0]) + ": " + error.what(),
-                &*resources->messages);
+                &*resources->messages, /*status=*/1);
   }
 }
 

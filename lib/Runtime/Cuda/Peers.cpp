@@ -9,7 +9,6 @@
 
 #include "Prepare.h"
 #include "stagewright/Runtime/Deadline.h"
-#include "stagewright/Runtime/Error.h"
 
 #include <atomic>
 #include <cstdlib>
@@ -95,7 +94,8 @@ void Peers::look() const {
 
 /// Aborts NCCL on another thread, since it may wait for a message that never
 /// comes.
-void Peers::fail(const std::string &error, const Messages *messages) const {
+void Peers::fail(const std::string &error, const Messages *messages,
+                 int status) const {
   static std::atomic<bool> done = false;
   if (messages) {
     std::thread([messages] {
@@ -106,7 +106,7 @@ void Peers::fail(const std::string &error, const Messages *messages) const {
     while (!done && std::chrono::steady_clock::now() < end)
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
-  group().abort(faultStatus, error);
+  group().abort(status, error);
 }
 
 } // namespace stagewright::runtime::cuda

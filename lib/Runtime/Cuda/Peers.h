@@ -18,6 +18,7 @@
 #include "Messages.h"
 #include "Processes/Processes.h"
 #include "stagewright/Runtime/Deadline.h"
+#include "stagewright/Runtime/Error.h"
 
 #include <functional>
 
@@ -47,9 +48,9 @@ public:
                 double seconds = Deadline::first) const;
   /// Throws if a process has ended.
   void look() const;
-  /// Ends all processes with faultStatus.
-  [[noreturn]] void fail(const std::string &error,
-                         const Messages *messages) const;
+  /// Ends all processes with `status`.
+  [[noreturn]] void fail(const std::string &error, const Messages *messages,
+                         int status = faultStatus) const;
 
 private:
   Processes &processes;

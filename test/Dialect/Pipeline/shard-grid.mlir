@@ -42,6 +42,8 @@
 // REDEFINE: %{options} = shard=w=0;1
 // RUN: %{pipeline}=NUMBERLESS
 // NUMBERLESS: error: shards form a grid of 2x2, which has 4 shards, but their number is not given; give it too, such as shards=4
+// RUN: not pp-opt %s "--stagewright-pipeline=to=graph cluster=local:4 shards=4 shard-grid=2xq" 2>&1 | FileCheck %s --check-prefix=LETTERS
+// LETTERS: error: shard-grid is '2xq', expected numbers of shards with 'x' between them, such as 2x2
 
 // Both axes split the samples: each shard computes a quarter.
 // RUN: pp-opt %s --pipeline-shard="grid=2,2 hints=x=0;0" | FileCheck %s --check-prefix=SAMPLES
