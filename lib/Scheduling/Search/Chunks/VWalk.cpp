@@ -175,10 +175,8 @@ const FastOrders &Walk::run(const WalkPlan &given, const WalkSettings &by,
   settings = &by;
   pullLimit = Grains(double(problem.memory) * by.pullMemory);
   for (const std::vector<int32_t> &lanes : problem.lanesOf) {
-    int64_t stage = 0; // Of those of the rank.
     for (size_t i = 0; i < lanes.size(); ++i) {
-      stage += i > 0 && lanes[i] / 3 != lanes[i - 1] / 3;
-      double earlier = by.preferLater * double(stage);
+      double earlier = by.preferLater * double(i / 3);
       if (lanes[i] % 3 == I)
         earlier += by.preferInput;
       bias[lanes[i]] = Ticks(earlier * double(problem.period));
