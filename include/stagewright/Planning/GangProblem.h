@@ -83,7 +83,8 @@ Result<GangProblems> gangProblems(const Problem &problem,
                                   const ShardedLayers &layers);
 
 /// The family of pipelines of gangs under the linear and looped schedules that
-/// are not searched and that split backwards as `problem` does. Schedules that
+/// are not searched and that split backwards as `problem` does; for inference,
+/// those that do not, or the one that `schedule` names. Schedules that
 /// go to the last gang and back, such as zb-v, are not among them: they need a
 /// given number of shards and of stages. `schedule`: the only one allowed, or
 /// empty for any; the family has no generator if it is not one of these.
