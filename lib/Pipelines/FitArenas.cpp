@@ -204,10 +204,7 @@ std::optional<Plan> ArenaFitter::sharedPlan(ModuleOp program) const {
 /// its arenas must fit.
 bool ArenaFitter::leavesRoom(const Plan &plan) const {
   // Shards share rings (rank-share-rings), of which memoryOf() knows nothing.
-  pipeline::GraphOp before = *graph.get().getOps<pipeline::GraphOp>().begin();
-  if (llvm::any_of(before.getLayers(), [](Attribute name) {
-        return pipeline::isOfShard(cast<StringAttr>(name).getValue());
-      }))
+  if (pipeline::hasShards(*graph.get().getOps<pipeline::GraphOp>().begin()))
     return false;
   Problem counted = problem;
   counted.microbatches = int64_t(programIn(module).getMicrobatches());

@@ -228,8 +228,8 @@ private:
   std::map<unsigned, std::set<std::vector<int64_t>>> groups;
   std::map<ActionKey, std::vector<unsigned>> begun; ///< Positions of nodes.
   std::map<int64_t, Moment> last; ///< By rank: where its last sum begins.
-  std::map<unsigned, SumPlace>
-      begins; ///< By team: the latest place of its sums.
+  /// By team: the latest place of its sums.
+  std::map<unsigned, SumPlace> begins;
 };
 
 /// A gradient, the moments when its parts are complete on their ranks, and the

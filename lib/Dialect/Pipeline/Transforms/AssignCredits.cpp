@@ -51,11 +51,8 @@ StageData dataOf(ProgramOp program, const StageGraph &graph) {
                                                      : costs.activation;
     data.memory.held[s] = bytes / double(ranks[s].size());
   }
-  bool ofShards =
-      llvm::any_of(graphOf(program).getLayers(), [](Attribute name) {
-        return isOfShard(cast<StringAttr>(name).getValue());
-      });
-  if (auto memory = creditMemoryOf(program, ofShards); succeeded(memory))
+  if (auto memory = creditMemoryOf(program, hasShards(graphOf(program)));
+      succeeded(memory))
     data.memory = std::move(*memory);
   for (const StageEdge &edge : graph.edges) {
     int64_t low = std::min(edge.producer.stage, edge.firstUse.stage);

@@ -98,10 +98,7 @@ struct PartitionPass : impl::PartitionBase<PartitionPass> {
       return failure();
     problem->microbatches = chooseMicrobatches();
     problem->maxReplicas = maxReplicas;
-    problem->model.sharesRings =
-        llvm::any_of(graph->getLayers(), [](Attribute name) {
-          return isOfShard(cast<StringAttr>(name).getValue());
-        });
+    problem->model.sharesRings = hasShards(*graph);
     if (problem->model.sharesRings)
       holdRepeated(*problem);
     if (maxReplicas != 1)

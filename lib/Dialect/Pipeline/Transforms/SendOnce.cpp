@@ -192,11 +192,8 @@ void Relayer::relay(NodeOp node, ArrayRef<int64_t> inputs) {
 }
 
 void Relayer::run() {
-  auto isOfShards = [](Attribute name) {
-    return isOfShard(cast<StringAttr>(name).getValue());
-  };
   Block &block = graph.getBody().front();
-  if (!llvm::any_of(graph.getLayers(), isOfShards))
+  if (!hasShards(graph))
     return;
   for (NodeOp node : llvm::make_early_inc_range(block.getOps<NodeOp>()))
     removeCopies(node);

@@ -20,6 +20,8 @@
 
 namespace stagewright::pipeline {
 
+class GraphOp;
+
 struct ShardPlace {
   /// At least 0. Over one axis, values made at an even level are whole or
   /// scattered over the shards; those made at an odd level are split by hints.
@@ -51,6 +53,8 @@ llvm::StringRef scopeIn(llvm::StringRef operation);
 ShardPlace shardPlaceOf(llvm::StringRef layer);
 /// Whether the name of a layer has a place.
 bool isOfShard(llvm::StringRef layer);
+/// Whether a layer of `graph` is of a shard.
+bool hasShards(GraphOp graph);
 
 } // namespace stagewright::pipeline
 

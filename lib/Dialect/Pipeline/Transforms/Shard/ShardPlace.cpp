@@ -51,4 +51,10 @@ ShardPlace shardPlaceOf(StringRef layer) {
 
 bool isOfShard(StringRef layer) { return parse(layer).has_value(); }
 
+bool hasShards(GraphOp graph) {
+  return llvm::any_of(graph.getLayers(), [](Attribute name) {
+    return isOfShard(cast<StringAttr>(name).getValue());
+  });
+}
+
 } // namespace stagewright::pipeline
