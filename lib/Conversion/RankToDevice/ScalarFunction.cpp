@@ -8,8 +8,8 @@
 #include "ScalarFunction.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
+#include "stagewright/Analysis/ElementTrace.h"
 #include "stagewright/Conversion/RankToDevice/Passes.h"
-#include "llvm/Support/SaveAndRestore.h"
 #include <cmath>
 
 namespace stagewright::device {
@@ -38,77 +38,69 @@ Formula geluDerivative(Formulas &formulas, const Formula &x) {
 /// elements at the same index; else null.
 static linalg::GenericOp elementwise(Value array) {
   auto op = array.getDefiningOp<linalg::GenericOp>();
-  if (!op || op.getNumReductionLoops() != 0 || op->getNumResults() != 1 ||
-      !op.hasPureTensorSemantics() ||
+  if (!op || !parallelOf(array) || op->getNumResults() != 1 ||
       !op.getMatchingIndexingMap(op.getDpsInitOperand(0)).isIdentity() ||
       !op.getRegionOutputArgs()[0].use_empty())
     return {};
   return op;
 }
 
-/// The leaf of an operand: indexed as the result, or by the last loop (a row).
-static FailureOr<ScalarFunction::Leaf> leafOf(OpOperand &operand) {
-  auto op = cast<linalg::GenericOp>(operand.getOwner());
-  AffineMap map = op.getMatchingIndexingMap(&operand);
-  unsigned last = map.getNumDims() - 1;
-  if (map.isIdentity())
-    return ScalarFunction::Leaf{operand.get(), false};
-  if (map.getNumResults() == 1 && map.getNumDims() > 1 &&
-      map.isFunctionOfDim(last) && map.isProjectedPermutation())
-    return ScalarFunction::Leaf{operand.get(), true};
-  return failure();
-}
-
 namespace {
 
-/// Max depth of the recursion: the chains of operations in a file may be
-/// arbitrarily long.
-constexpr unsigned kMostDepth = 5000;
+/// Evaluates an elementwise operation: `leaf` and `operation` return the values
+/// of a leaf and of an operation.
+template <typename T> class Evaluation : ElementTrace<std::optional<T>, int> {
+public:
+  using Element = std::optional<T>;
 
-/// Evaluates a scalar from its definition: `leaf` and `operation` return the
-/// value of an operand and of an operation. of() returns none if an operand is
-/// indexed in another way, or the definition is too deep.
-template <typename T> struct Walk {
-  llvm::function_ref<std::optional<T>(const ScalarFunction::Leaf &)> leaf;
-  llvm::function_ref<std::optional<T>(Operation *, ArrayRef<T>)> operation;
-  DenseMap<Value, std::optional<T>> known = DenseMap<Value, std::optional<T>>();
-  unsigned depth = 0; ///< of nested calls of of()
+  Evaluation(llvm::function_ref<T(const ScalarFunction::Leaf &)> leaf,
+             llvm::function_ref<T(Operation *, ArrayRef<T>)> operation)
+      : leaf(leaf), operation(operation) {}
 
-  std::optional<T> of(Value scalar) {
-    if (auto found = known.find(scalar); found != known.end())
-      return found->second;
-    if (depth == kMostDepth)
-      return std::nullopt;
-    llvm::SaveAndRestore deeper(depth, depth + 1);
-    std::optional<T> made = make(scalar);
-    known[scalar] = made;
-    return made;
+  /// The only result of `op`; none if an operand is indexed neither as the
+  /// result nor as a row, or the definition is too long.
+  Element of(linalg::GenericOp op) {
+    loops = llvm::to_vector(llvm::seq<int>(0, int(op.getNumLoops())));
+    this->begin();
+    return this->inBody(cast<linalg::LinalgOp>(*op),
+                        op.getBody()->getTerminator()->getOperand(0), loops);
   }
 
 private:
-  std::optional<T> make(Value scalar) {
-    auto argument = dyn_cast<BlockArgument>(scalar);
-    if (!argument) {
-      SmallVector<T> operands;
-      for (Value operand : scalar.getDefiningOp()->getOperands()) {
-        std::optional<T> made = of(operand);
-        if (!made)
-          return std::nullopt;
-        operands.push_back(*made);
-      }
-      return operation(scalar.getDefiningOp(), operands);
+  std::optional<Element> given(linalg::LinalgOp op, Value value,
+                               ArrayRef<int> place) override {
+    if (op)
+      return std::nullopt;
+    if (!isa<ShapedType>(value.getType())) {
+      Operation *maker = value.getDefiningOp();
+      return maker && maker->hasTrait<OpTrait::ConstantLike>()
+                 ? std::optional(Element(operation(maker, {})))
+                 : std::nullopt;
     }
-    auto op = dyn_cast<linalg::GenericOp>(argument.getOwner()->getParentOp());
-    if (!op)
+    bool isRow = place.size() == 1 && loops.size() > 1;
+    if (isRow ? place[0] != loops.back() : place != ArrayRef(loops))
+      return Element();
+    if (!isRow && elementwise(value))
       return std::nullopt;
-    auto found = leafOf(op->getOpOperand(argument.getArgNumber()));
-    if (failed(found))
-      return std::nullopt;
-    linalg::GenericOp maker = elementwise(found->array);
-    if (maker && !found->isRow)
-      return of(maker.getBody()->getTerminator()->getOperand(0));
-    return leaf(*found);
+    return leaf({value, isRow});
   }
+
+  Element apply(Operation *op, ArrayRef<Element> operands) override {
+    SmallVector<T> values;
+    for (const Element &operand : operands) {
+      if (!operand)
+        return std::nullopt;
+      values.push_back(*operand);
+    }
+    return operation(op, values);
+  }
+
+  Element unknown() const override { return std::nullopt; }
+  int zero() const override { return -1; }
+
+  llvm::function_ref<T(const ScalarFunction::Leaf &)> leaf;
+  llvm::function_ref<T(Operation *, ArrayRef<T>)> operation;
+  SmallVector<int> loops; ///< of the operation
 };
 
 } // namespace
@@ -117,16 +109,14 @@ FailureOr<ScalarFunction> ScalarFunction::get(linalg::GenericOp op) {
   if (op->getNumResults() != 1 || elementwise(op->getResult(0)) != op)
     return failure();
   ScalarFunction function;
-  function.result = op.getBody()->getTerminator()->getOperand(0);
+  function.op = op;
   auto leaf = [&](const Leaf &leaf) {
     if (!llvm::is_contained(function.list, leaf))
       function.list.push_back(leaf);
-    return std::optional(true);
+    return true;
   };
-  auto operation = [](Operation *, ArrayRef<bool>) {
-    return std::optional(true);
-  };
-  if (!Walk<bool>{leaf, operation}.of(function.result))
+  auto operation = [](Operation *, ArrayRef<bool>) { return true; };
+  if (!Evaluation<bool>(leaf, operation).of(op))
     return failure();
   return function;
 }
@@ -164,34 +154,32 @@ bool ScalarFunction::is(
   for (size_t i = 0; i < leaves.size(); ++i)
     arguments.push_back(formulas.leaf(int64_t(i)));
   auto leaf = [&](const Leaf &leaf) {
-    return std::optional(
-        arguments[size_t(llvm::find(leaves, leaf) - leaves.begin())]);
+    return arguments[size_t(llvm::find(leaves, leaf) - leaves.begin())];
   };
   auto operation = [&](Operation *inner, ArrayRef<Formula> of) {
     FloatAttr constant;
-    return std::optional(matchPattern(inner, m_Constant(&constant))
-                             ? Formula(valueOf(constant))
-                             : formulas.apply(inner, of));
+    return matchPattern(inner, m_Constant(&constant))
+               ? Formula(valueOf(constant))
+               : formulas.apply(inner, of);
   };
-  return *Walk<Formula>{leaf, operation}.of(result) ==
+  return *Evaluation<Formula>(leaf, operation).of(op) ==
          wanted(formulas, arguments);
 }
 
 Value ScalarFunction::write(
     OpBuilder &builder, llvm::function_ref<Value(const Leaf &)> leaf) const {
-  auto given = [&](const Leaf &found) { return std::optional(leaf(found)); };
-  auto operation = [&](Operation *inner, ArrayRef<Value> of) {
+  auto operation = [&](Operation *inner, ArrayRef<Value> of) -> Value {
     if (inner->hasTrait<OpTrait::ConstantLike>())
-      return std::optional<Value>(inner->getResult(0));
+      return inner->getResult(0);
     if (isa<arith::TruncFOp, arith::ExtFOp>(inner) &&
         of[0].getType() == inner->getResult(0).getType())
-      return std::optional<Value>(of[0]);
+      return of[0];
     IRMapping mapping;
     for (auto [from, to] : llvm::zip_equal(inner->getOperands(), of))
       mapping.map(from, to);
-    return std::optional<Value>(builder.clone(*inner, mapping)->getResult(0));
+    return builder.clone(*inner, mapping)->getResult(0);
   };
-  return *Walk<Value>{given, operation}.of(result);
+  return *Evaluation<Value>(leaf, operation).of(op);
 }
 
 } // namespace stagewright::device

@@ -50,7 +50,7 @@ public:
                     llvm::function_ref<mlir::Value(const Leaf &)> leaf) const;
 
 private:
-  mlir::Value result;
+  mlir::linalg::GenericOp op;
   llvm::SmallVector<Leaf> list;
 };
 

@@ -14,14 +14,10 @@
 
 #include "CausalMask.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
-#include "stagewright/Dialect/LLVM.h"
 
 namespace stagewright::pipeline {
 
-/// Max number of values traced for one condition.
-constexpr unsigned kMostTraced = 2000;
 /// Larger numbers than this are not traced: sums of them might overflow.
 constexpr int64_t kMostNumber = 1LL << 31;
 
@@ -34,6 +30,7 @@ struct Form {
   bool isCondition = false;
   bool isOther = false; ///< the index of another dimension
 
+  bool operator==(const Form &) const = default;
   bool isNumber(int64_t value) const {
     return query == 0 && key == 0 && constant == value && !isCondition;
   }
@@ -186,100 +183,64 @@ Found countOf(Value value, ArrayRef<Form> place) {
   return form;
 }
 
-Found inBody(linalg::LinalgOp op, Value value, ArrayRef<Form> loops,
-             unsigned &steps);
+class FormTrace : ElementTrace<Found, Form> {
+public:
+  /// The form of `value`, in the body of `op` or a tensor if `op` is null.
+  Found of(linalg::LinalgOp op, Value value, ArrayRef<Form> place) {
+    begin();
+    return op ? inBody(op, value, place) : element(value, place);
+  }
 
-/// Indices into the source of `expand`, which may only split dimensions that
-/// are neither query nor key, and add dimensions of extent 1.
-std::optional<SmallVector<Form>> beforeExpand(tensor::ExpandShapeOp expand,
-                                              ArrayRef<Form> place) {
-  SmallVector<Form> before;
-  for (const ReassociationIndices &group : expand.getReassociationIndices()) {
-    SmallVector<Form> wide;
-    for (int64_t axis : group)
-      if (expand.getResultType().getDimSize(axis) != 1)
-        wide.push_back(place[size_t(axis)]);
-    if (wide.size() > 1 &&
-        !llvm::all_of(wide, [](const Form &form) { return form.isOther; }))
-      return std::nullopt;
-    before.push_back(wide.empty() ? Form{} : wide.front());
-  }
-  return before;
-}
-
-/// The form of the element of `value` at indices `place`.
-Found element(Value value, ArrayRef<Form> place, unsigned &steps) {
-  if (steps == 0)
-    return std::nullopt;
-  --steps;
-  if (Found constant = constantOf(value))
-    return constant;
-  if (Found triangle = triangleOf(value, place))
-    return triangle;
-  if (Found count = countOf(value, place))
-    return count;
-  Operation *maker = value.getDefiningOp();
-  if (auto expand = dyn_cast_if_present<tensor::ExpandShapeOp>(maker)) {
-    auto before = beforeExpand(expand, place);
-    return before ? element(expand.getSrc(), *before, steps) : std::nullopt;
-  }
-  if (linalg::LinalgOp op = parallelOf(value)) {
-    unsigned result = cast<OpResult>(value).getResultNumber();
-    AffineMap map = op.getMatchingIndexingMap(op.getDpsInitOperand(result));
-    SmallVector<Form> loops(map.getNumDims());
-    for (auto [i, form] : llvm::enumerate(place))
-      loops[map.getDimPosition(unsigned(i))] = form;
-    return inBody(op, op.getBlock()->getTerminator()->getOperand(result), loops,
-                  steps);
-  }
-  if (auto fill = value.getDefiningOp<linalg::FillOp>())
-    return constantOf(fill.getInputs()[0]);
-  if (!maker || !OpTrait::hasElementwiseMappableTraits(maker))
-    return std::nullopt;
-  SmallVector<Form> operands;
-  for (Value operand : maker->getOperands()) {
-    Found form = element(operand, place, steps);
-    if (!form || !form->isSmall())
-      return std::nullopt;
-    operands.push_back(*form);
-  }
-  return combine(maker, operands);
-}
-
-Found inBody(linalg::LinalgOp op, Value value, ArrayRef<Form> loops,
-             unsigned &steps) {
-  if (steps == 0)
-    return std::nullopt;
-  --steps;
-  if (auto argument = dyn_cast<BlockArgument>(value);
-      argument && argument.getOwner() == op.getBlock()) {
-    OpOperand &operand = op->getOpOperand(argument.getArgNumber());
-    SmallVector<Form> place;
-    for (AffineExpr expr : op.getMatchingIndexingMap(&operand).getResults()) {
-      auto dim = dyn_cast<AffineDimExpr>(expr);
-      place.push_back(dim ? loops[dim.getPosition()] : Form{});
+private:
+  std::optional<Found> given(linalg::LinalgOp op, Value value,
+                             ArrayRef<Form> place) override {
+    if (Found constant = constantOf(value))
+      return constant;
+    auto index = value.getDefiningOp<linalg::IndexOp>();
+    if (op && index && index->getBlock() == op.getBlock()) {
+      Form form = place[index.getDim()];
+      return form.isOther ? Found() : form;
     }
-    return op.isDpsInit(&operand) ? std::nullopt
-                                  : element(operand.get(), place, steps);
-  }
-  if (auto index = value.getDefiningOp<linalg::IndexOp>()) {
-    Form form = loops[index.getDim()];
-    return form.isOther ? std::nullopt : Found(form);
-  }
-  if (Found constant = constantOf(value))
-    return constant;
-  Operation *maker = value.getDefiningOp();
-  if (!maker || maker->getBlock() != op.getBlock())
+    for (Found found : {triangleOf(value, place), countOf(value, place)})
+      if (found && !op)
+        return found;
     return std::nullopt;
-  SmallVector<Form> operands;
-  for (Value operand : maker->getOperands()) {
-    Found form = inBody(op, operand, loops, steps);
-    if (!form || !form->isSmall())
-      return std::nullopt;
-    operands.push_back(*form);
   }
-  return combine(maker, operands);
-}
+
+  Found apply(Operation *op, ArrayRef<Found> operands) override {
+    SmallVector<Form> forms;
+    for (const Found &form : operands) {
+      if (!form || !form->isSmall())
+        return std::nullopt;
+      forms.push_back(*form);
+    }
+    return combine(op, forms);
+  }
+
+  Found unknown() const override { return std::nullopt; }
+  Form zero() const override { return {}; }
+
+  /// A tensor.expand_shape may only split dimensions that are neither query nor
+  /// key, and add dimensions of extent 1.
+  std::optional<Place> beforeReshape(Operation *op,
+                                     ArrayRef<Form> place) override {
+    auto expand = dyn_cast<tensor::ExpandShapeOp>(op);
+    if (!expand)
+      return std::nullopt;
+    Place before;
+    for (const ReassociationIndices &group : expand.getReassociationIndices()) {
+      Place wide;
+      for (int64_t axis : group)
+        if (expand.getResultType().getDimSize(axis) != 1)
+          wide.push_back(place[size_t(axis)]);
+      if (wide.size() > 1 &&
+          !llvm::all_of(wide, [](const Form &form) { return form.isOther; }))
+        return std::nullopt;
+      before.push_back(wide.empty() ? Form{} : wide.front());
+    }
+    return before;
+  }
+};
 
 } // namespace
 
@@ -289,9 +250,7 @@ std::optional<bool> matchCausal(linalg::LinalgOp op, Value condition,
   for (int dim : dims)
     loops.push_back(
         {dim == query, dim == key, 0, false, dim != query && dim != key});
-  unsigned steps = kMostTraced;
-  Found form = op ? inBody(op, condition, loops, steps)
-                  : element(condition, loops, steps);
+  Found form = FormTrace().of(op, condition, loops);
   auto isPast = [](Form of) {
     return of.query == 1 && of.key == -1 && of.constant == 0;
   };

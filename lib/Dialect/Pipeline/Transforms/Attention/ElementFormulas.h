@@ -5,17 +5,17 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The formula of an element of a tensor, found by tracing definitions back to
-// values whose elements are given. Its indices are given as dimensions of the
-// scores of attention, so the formula holds for every element of the scores.
-// Definitions may only permute or drop indices.
+// The formula of an element of a tensor, traced back to values whose elements
+// are given. Its indices are given as dimensions of the scores of attention, so
+// the formula holds for every element of the scores. Definitions may only
+// permute or drop indices.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef STAGEWRIGHT_LIB_DIALECT_PIPELINE_TRANSFORMS_ATTENTION_ELEMENTFORMULAS_H
 #define STAGEWRIGHT_LIB_DIALECT_PIPELINE_TRANSFORMS_ATTENTION_ELEMENTFORMULAS_H
 
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "stagewright/Analysis/ElementTrace.h"
 #include "stagewright/Analysis/Formula.h"
 #include <functional>
 
@@ -26,10 +26,6 @@ namespace stagewright::pipeline {
 /// means 0.
 using Axes = llvm::SmallVector<int, 6>;
 
-/// The linalg operation that makes `value`, if it is no fill and computes each
-/// element independently, at its own loop indices; else null.
-mlir::linalg::LinalgOp parallelOf(mlir::Value value);
-
 /// The axes of a tensor of shape `to` that is reshaped from, or to, one of
 /// shape `from` with `axes`; none if the shapes differ in other axes than those
 /// of extent 1.
@@ -37,7 +33,7 @@ std::optional<Axes> reshapeAxes(llvm::ArrayRef<int> axes,
                                 llvm::ArrayRef<int64_t> from,
                                 llvm::ArrayRef<int64_t> to);
 
-class ElementFormulas {
+class ElementFormulas : ElementTrace<Formula, int> {
 public:
   using Leaf = std::function<Formula(llvm::ArrayRef<int>)>;
 
@@ -53,27 +49,35 @@ public:
 
   /// The element of `value` at `place`; unknown if an operation is not
   /// supported, or too many are traced.
-  Formula at(mlir::Value value, llvm::ArrayRef<int> place);
+  Formula at(mlir::Value value, llvm::ArrayRef<int> place) {
+    begin();
+    return element(value, place);
+  }
 
   /// The value of `value`, in the body of `op`, at loop indices `loops`.
   Formula inBody(mlir::linalg::LinalgOp op, mlir::Value value,
-                 llvm::ArrayRef<int> loops);
+                 llvm::ArrayRef<int> loops) {
+    begin();
+    return continueInBody(op, value, loops);
+  }
   /// The same for functions in `leaves`, as a part of the evaluation that calls
   /// them.
   Formula continueInBody(mlir::linalg::LinalgOp op, mlir::Value value,
-                         llvm::ArrayRef<int> loops);
+                         llvm::ArrayRef<int> loops) {
+    return ElementTrace::inBody(op, value, loops);
+  }
 
 private:
-  using Known = llvm::DenseMap<mlir::Value, Formula>;
-
-  Formula element(mlir::Value value, llvm::ArrayRef<int> place);
-  Formula body(mlir::linalg::LinalgOp op, mlir::Value value,
-               llvm::ArrayRef<int> loops, Known &known);
-  Formula makeInBody(mlir::linalg::LinalgOp op, mlir::Value value,
-                     llvm::ArrayRef<int> loops, Known &known);
-
-  unsigned steps = 0; ///< left in the current evaluation
-  unsigned depth = 0; ///< nested calls of element() and body()
+  std::optional<Formula> given(mlir::linalg::LinalgOp op, mlir::Value value,
+                               llvm::ArrayRef<int> place) override;
+  Formula apply(mlir::Operation *op,
+                llvm::ArrayRef<Formula> operands) override {
+    return formulas.apply(op, operands);
+  }
+  Formula unknown() const override { return Formula::unknown(); }
+  int zero() const override { return -1; }
+  std::optional<Axes> beforeReshape(mlir::Operation *op,
+                                    llvm::ArrayRef<int> place) override;
 };
 
 } // namespace stagewright::pipeline
