@@ -30,6 +30,7 @@ MemoryTable::MemoryTable(const Problem &problem, bool recompute)
 
 RoomLimits &MemoryTable::limits(const std::vector<Room> &rooms,
                                 bool turns) const {
+  std::scoped_lock lock(mutex);
   return known
       .try_emplace({rooms, turns}, *this, forms.front().size(), microbatches,
                    rooms)

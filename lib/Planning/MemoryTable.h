@@ -15,6 +15,7 @@
 
 #include "RoomLimits.h"
 #include <map>
+#include <mutex>
 
 namespace stagewright {
 
@@ -40,8 +41,8 @@ public:
     return forms[form][first][end - first - 1];
   }
 
-  /// What fits on the devices `rooms`, created on first use. `turns`: replicas
-  /// may take turns.
+  /// What fits on the devices `rooms`, created on first use, by any thread.
+  /// `turns`: replicas may take turns.
   RoomLimits &limits(const std::vector<Room> &rooms, bool turns) const;
 
 private:
@@ -51,6 +52,7 @@ private:
 
   std::vector<Table> forms;
   int64_t levels = 0, offloaded = -1, microbatches;
+  mutable std::mutex mutex;
   mutable std::map<std::pair<std::vector<Room>, bool>, RoomLimits> known;
 };
 

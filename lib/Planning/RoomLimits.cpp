@@ -18,7 +18,10 @@ RoomLimits::RoomLimits(const MemoryTable &table, size_t layers,
                        int64_t microbatches, std::vector<Room> rooms)
     : table(table), layers(layers), microbatches(microbatches),
       rooms(std::move(rooms)),
-      known(size_t(table.numForms()) * layers * layers, kUnknown) {}
+      known(size_t(table.numForms()) * layers * layers) {
+  for (std::atomic<int32_t> &entry : known)
+    entry.store(kUnknown, std::memory_order_relaxed);
+}
 
 double RoomLimits::missing(size_t l, size_t l2, int64_t form, bool inTurn,
                            int64_t inFlight) const {
@@ -34,9 +37,10 @@ double RoomLimits::missing(size_t l, size_t l2, int64_t form, bool inTurn,
 }
 
 int64_t RoomLimits::most(size_t l, size_t l2, int64_t form, bool inTurn) {
-  int32_t &entry = known[(size_t(form) * layers + l) * layers + l2 - 1];
-  if (entry != kUnknown)
-    return entry;
+  std::atomic<int32_t> &entry =
+      known[(size_t(form) * layers + l) * layers + l2 - 1];
+  if (int32_t found = entry.load(std::memory_order_relaxed); found != kUnknown)
+    return found;
   auto fits = [&](int64_t inFlight) {
     return missing(l, l2, form, inTurn, inFlight) <= 0;
   };
@@ -49,7 +53,8 @@ int64_t RoomLimits::most(size_t l, size_t l2, int64_t form, bool inTurn) {
     int64_t middle = low + (high - low) / 2;
     (fits(middle) ? low : high) = middle;
   }
-  return entry = int32_t(low);
+  entry.store(int32_t(low), std::memory_order_relaxed);
+  return low;
 }
 
 } // namespace stagewright

@@ -15,6 +15,7 @@
 #define STAGEWRIGHT_LIB_PLANNING_ROOMLIMITS_H
 
 #include "stagewright/Planning/Evaluate.h"
+#include <atomic>
 
 namespace stagewright {
 
@@ -48,7 +49,8 @@ private:
   size_t layers;
   int64_t microbatches;
   std::vector<Room> rooms;
-  std::vector<int32_t> known; ///< By form and interval; -2: not computed.
+  /// By form and interval; -2: not computed. Any thread may compute it.
+  std::vector<std::atomic<int32_t>> known;
 };
 
 } // namespace stagewright

@@ -8,6 +8,7 @@
 #include "Spp/SppCandidates.h"
 #include "Spp/PrmPareto.h"
 #include "stagewright/Planning/Bounds.h"
+#include "stagewright/Support/Parallel.h"
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -116,20 +117,29 @@ void SppCandidates::addOrder(const std::vector<size_t> &devices) {
 /// Adds plans with equally many devices for every stage. There are few, people
 /// try them first, and the search must not miss them.
 void SppCandidates::addUniform(const std::vector<size_t> &devices) {
-  for (size_t width = 1; width <= devices.size(); ++width) {
-    if (devices.size() % width != 0)
-      continue;
-    PrmBlocks blocks(problem, network, costs, devices, false, width);
-    if (width > blocks.maxWidth)
+  std::vector<size_t> widths;
+  for (size_t width = 1; width <= devices.size(); ++width)
+    if (devices.size() % width == 0)
+      widths.push_back(width);
+  std::vector<std::vector<Plan>> plans(widths.size());
+  forEachInParallel(widths.size(), [&](size_t i) {
+    PrmBlocks blocks(problem, network, costs, devices, false, widths[i]);
+    if (widths[i] > blocks.maxWidth)
       return;
-    for (ExecutionOrder order : memoryOrders) {
-      PrmOptions options = optionsFor(order);
-      options.byStages = mostStages;
-      add(blocks, options);
-      options.fillForward = options.fillBackward = options.countTail = true;
-      add(blocks, options);
-    }
-  }
+    for (ExecutionOrder order : memoryOrders)
+      for (bool fills : {false, true}) {
+        PrmOptions options = optionsFor(order);
+        options.byStages = mostStages;
+        options.fillForward = options.fillBackward = fills;
+        for (const PrmPlan &plan :
+             partitionReplicateMap(problem, costs, blocks, options))
+          if (!plan.stages.empty())
+            plans[i].push_back(planOf(blocks, plan));
+      }
+  });
+  for (std::vector<Plan> &ofWidth : plans)
+    for (Plan &plan : ofWidth)
+      add(std::move(plan));
 }
 
 void SppCandidates::addLike(const Plan &plan, size_t order,
@@ -140,15 +150,17 @@ void SppCandidates::addLike(const Plan &plan, size_t order,
   options.drain = drainOf(plan);
   std::swap(orders, order);
   bool fixed = problem.stages > 0;
+  std::vector<PrmOptions> runs;
   for (bool byStages : {false, true}) {
     if (byStages ? !fixed && !tellsStages(blocks, kFewSteps) : fixed)
       continue;
     options.byStages = byStages ? mostStages : 0;
     for (double weight : {1.0, 1.5, 2.0}) {
       options.fillWeight = weight;
-      add(blocks, options);
+      runs.push_back(options);
     }
   }
+  add(blocks, runs);
   std::swap(orders, order);
 }
 
@@ -196,32 +208,36 @@ void SppCandidates::addGoals(const PrmBlocks &blocks, PrmOptions options) {
     options.byStages = mostStages;
   PrmOptions goal = options;
   goal.fillForward = goal.fillBackward = true;
+  std::vector<PrmOptions> runs;
   for (bool tail : {false, true}) {
     goal.countTail = tail;
-    add(blocks, goal);
+    runs.push_back(goal);
   }
   for (double weight : kFillWeights) {
     goal.fillWeight = weight;
-    add(blocks, goal);
+    runs.push_back(goal);
   }
   goal.fillWeight = 1;
   goal.fillBackward = false;
-  add(blocks, goal);
+  runs.push_back(goal);
+  add(blocks, runs);
   goal.fillBackward = goal.countTail = true;
   for (int round = 0; round < kDrainRounds; ++round) {
     goal.drain = drainOfBest();
     if (goal.drain.empty() || goal.drain == options.drain)
       break;
-    add(blocks, goal);
+    add(blocks, {goal});
     options.drain = goal.drain;
   }
   if (fixed || loads.empty())
     return;
-  addCaps(blocks, options, loads);
+  runs = withCaps(blocks, options, loads);
   if (!options.drain.empty()) {
     options.drain.clear();
-    addCaps(blocks, options, loads);
+    for (PrmOptions &run : withCaps(blocks, options, loads))
+      runs.push_back(std::move(run));
   }
+  add(blocks, runs);
 }
 
 std::vector<double> SppCandidates::drainOfBest() const {
@@ -270,8 +286,10 @@ std::vector<double> SppCandidates::addLoads(const PrmBlocks &blocks,
   return loads;
 }
 
-void SppCandidates::addCaps(const PrmBlocks &blocks, PrmOptions options,
-                            const std::vector<double> &loads) {
+/// Runs for min fill under caps on the loads.
+std::vector<PrmOptions>
+SppCandidates::withCaps(const PrmBlocks &blocks, PrmOptions options,
+                        const std::vector<double> &loads) const {
   double least = *std::min_element(loads.begin(), loads.end());
   std::set<double> caps;
   for (double factor : kCaps)
@@ -282,16 +300,23 @@ void SppCandidates::addCaps(const PrmBlocks &blocks, PrmOptions options,
         caps.insert(load);
   options.byStages = 0;
   options.fillForward = options.fillBackward = true;
+  std::vector<PrmOptions> runs;
   for (double cap : caps) {
     options.cap = cap * (1 + 1e-9);
-    add(blocks, options);
+    runs.push_back(options);
   }
+  return runs;
 }
 
-void SppCandidates::add(const PrmBlocks &blocks, const PrmOptions &options) {
-  for (const PrmPlan &plan :
-       partitionReplicateMap(problem, costs, blocks, options))
-    add(blocks, plan);
+void SppCandidates::add(const PrmBlocks &blocks,
+                        const std::vector<PrmOptions> &runs) {
+  std::vector<std::vector<PrmPlan>> plans(runs.size());
+  forEachInParallel(runs.size(), [&](size_t i) {
+    plans[i] = partitionReplicateMap(problem, costs, blocks, runs[i]);
+  });
+  for (const std::vector<PrmPlan> &ofRun : plans)
+    for (const PrmPlan &plan : ofRun)
+      add(blocks, plan);
 }
 
 void SppCandidates::add(const PrmBlocks &blocks, const PrmPlan &plan) {

@@ -63,11 +63,12 @@ private:
   void addUniform(const std::vector<size_t> &devices);
   void addGoals(const PrmBlocks &blocks, PrmOptions options);
   std::vector<double> addLoads(const PrmBlocks &blocks, PrmOptions options);
-  void addCaps(const PrmBlocks &blocks, PrmOptions options,
-               const std::vector<double> &loads);
+  std::vector<PrmOptions> withCaps(const PrmBlocks &blocks, PrmOptions options,
+                                   const std::vector<double> &loads) const;
   std::vector<double> drainOfBest() const;
   std::vector<double> drainOf(Plan plan) const;
-  void add(const PrmBlocks &blocks, const PrmOptions &options);
+  /// Adds the plans of each of `runs` of the dynamic program, in this order.
+  void add(const PrmBlocks &blocks, const std::vector<PrmOptions> &runs);
   void add(const PrmBlocks &blocks, const PrmPlan &plan);
   void add(Plan plan);
   Plan planOf(const PrmBlocks &blocks, const PrmPlan &found) const;

@@ -16,6 +16,7 @@
 #include "Spp/Spp.h"
 #include "Spp/SppCandidates.h"
 #include "stagewright/Planning/DeviceOrder.h"
+#include "stagewright/Support/Parallel.h"
 #include <algorithm>
 
 namespace stagewright {
@@ -90,9 +91,10 @@ std::vector<List> chooseLists(const Problem &problem, const Network &network) {
   if (lists.size() <= kept)
     return lists;
   SppCandidates candidates(problem, network);
-  std::vector<std::pair<Seconds, size_t>> promises;
-  for (size_t i = 1; i < lists.size(); ++i)
-    promises.push_back({candidates.promiseOf(lists[i]), i});
+  std::vector<std::pair<Seconds, size_t>> promises(lists.size() - 1);
+  forEachInParallel(promises.size(), [&](size_t i) {
+    promises[i] = {candidates.promiseOf(lists[i + 1]), i + 1};
+  });
   std::sort(promises.begin(), promises.end());
   std::vector<List> chosen = {lists.front()};
   for (size_t i = 0; chosen.size() < kept; ++i)
