@@ -1,7 +1,7 @@
 """Instruction counts by callgrind, compared with the table in bench/counts.json; 3 % difference is allowed.
 
 Counts do not depend on machine load, so a test can check them. They depend on the versions of linked libraries, which are in
-the table. Code is compiled for x86-64-v3, because callgrind does not support AVX-512. Steps and actions are not counted: how
+the table. pp-compile compiles for x86-64-v3 on every machine, so that its count does not depend on the processor. Steps and actions are not counted: how
 long ranks poll for a message before they sleep depends on machine load.
 """
 
@@ -43,12 +43,6 @@ class Counter:
                  environment=model.environment)
         return path
 
-    def artifact(self, model, microbatches):
-        module = self.module(model)
-        self.run(self.build / "bin/pp-compile", module, "--cluster=local:1", "--stages=1", "--target-cpu=x86-64-v3", "--quiet",
-                 f"--microbatches={microbatches}", "-o", module.with_suffix(".swx"))
-        return module.with_suffix(".swx")
-
     def instructions(self, tool, *arguments):
         text = self.run("valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", self.build / "bin" / tool,
                         *arguments, environment={"STAGEWRIGHT_BLAS_CORE": "Haswell"})
@@ -57,7 +51,7 @@ class Counter:
 
 def measure(counter):
     """Instruction counts by name."""
-    module = counter.artifact(SMALL, 8).with_suffix(".mlir")
+    module = counter.module(SMALL)
     plan = "cluster=local:2 stages=2 microbatches=8"
     tasks = {
         "compile": ("pp-compile", module, *(f"--{flag}" for flag in plan.split()), "--target-cpu=x86-64-v3", "--quiet",

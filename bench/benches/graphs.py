@@ -92,7 +92,8 @@ def run(session):
 
 
 def store(session, result):
-    """Bytes of a step whose features are split by nodes over two ranks: those sent, and what the rows of both messages hold."""
+    """Bytes that a step sends if the features are split by nodes over two ranks, and the bytes of the rows in the two ranks'
+    messages: features of the other rank, own rows, padding."""
     module = session.imported(MODEL.sized("sage"), f"{FOLDER}/graphs.py:sage_adam")
     artifact = session.compiled(module, 2, "--tensor-parallel=2", "--shard=features=0,ids=0,mask=0,classes=0,*=whole",
                                 name="store", microbatches=MICROBATCHES, whole=True)

@@ -17,8 +17,8 @@ THEIRS = OURS.replace(":3", "")
 THREADS_AT_MOST, COLLECTIVES_AT_MOST, JAX_AT_MOST = 1.10, 1.05, 1.0
 LINKS = """Two hosts (network namespaces) with links of several rates: two shards of each of two stages, a stage on each host (four
 processes on two cores, each slowed down so that two cores suffice), and two shards of all layers, one on each host. The step
-that the compiler predicts, from times of nodes measured once without limits and from the set rate of the link, is compared with
-the median step."""
+that the compiler predicts is compared with the median step. It knows the times of nodes, measured once without limits, and the
+link's latency and the part of the set rate that messages get, both fitted once to messages of two sizes at the middle rate."""
 RATES = 25e6, 12.5e6, 6.25e6
 SLOWER = 4  # What four processes on two cores are slowed down by: each uses at most a quarter of a core.
 # What crosses the link: devices of each host, flags, and the rates.
@@ -26,6 +26,7 @@ CROSSING = {"activations": ((2, 2), ("--tensor-parallel=2", "--stages=2"), RATES
             "messages of shards": ((1, 1), ("--tensor-parallel=2",), RATES[:2]),
             "collectives of shards": ((1, 1), ("--tensor-parallel=2", "--shard-collectives"), RATES[:2])}
 NODES = MODELS["gpt"].sized("gpt-links", V=512, D=128, H=4, L=4, T=64, B=2)
+FITTED_SIZES, FITTED_ROUNDS = (1 << 10, 1 << 20), 5  # Bytes of a message.
 ERROR_AT_MOST = 0.10
 CHOICES = """Which of two plans for two cores `--tensor-parallel=auto` chooses by their predicted steps, whole layers or two
 shards, and the median steps of both, which alternate."""
@@ -103,18 +104,30 @@ def links(session, result):
         return
     table = Table(LINKS, ["what crosses", "link", "expected", "step", "off by", "limit"])
     result.tables.append(table)
+    link = fit(session)
+    session.say(f"  a message takes {time(link[0])} and gets {100 * link[1]:.1f} % of the set rate")
     for what, (hosts, flags, rates) in CROSSING.items():
-        crossing(session, result, table, what, hosts, flags, rates)
+        crossing(session, result, table, what, hosts, flags, rates, link)
 
 
-def crossing(session, result, table, what, hosts, flags, rates):
+def fit(session):
+    """(latency in seconds, bandwidth relative to the set rate) of a link with the middle rate, from messages of FITTED_SIZES."""
+    program, rate = session.tool("bench-messages"), RATES[1]
+    with Hosts(session.work, 2, rate) as made:
+        told = call(made.command([1, 1], program, program.parent.parent / "lib/libstagewright-mpi.so", FITTED_ROUNDS, *FITTED_SIZES), AS_ROOT)
+    small, large = (statistics.median(one["ours"]) for one in json.loads(told))
+    bandwidth = (FITTED_SIZES[1] - FITTED_SIZES[0]) / (large - small)
+    return max(small - FITTED_SIZES[0] / bandwidth, 0), bandwidth / rate
+
+
+def crossing(session, result, table, what, hosts, flags, rates, link):
     module, name = session.imported(NODES), what.replace(" ", "-")
     dilated = ["--dilate=" + ",".join(f"{rank}:{SLOWER}" for rank in range(sum(hosts)))] if sum(hosts) > 2 else []
     profile = session.work / f"{name}.profile.json"
 
     def compiled(rate, *more):
         path = session.work / f"{name}-{rate}.json"
-        path.write_text(json.dumps(cluster("links", hosts, rate)))
+        path.write_text(json.dumps(cluster("links", hosts, rate and link[1] * rate, latency=link[0])))
         return session.compiled(module, sum(hosts), *flags, *more, name=f"{name}-{rate}", cluster=path, whole=True)
 
     def measure(artifact, rate, *more):

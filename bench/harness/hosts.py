@@ -104,13 +104,13 @@ class Hosts:
 AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 
 
-def cluster(name, slots, bytes_a_second=None, core=(7.8e10, 2.0e10)):
-    """A cluster file: cores on each host, and the bandwidth between two hosts; without a bandwidth all cores are on one host,
-    as for a plan that does not know the hosts. `core`: flops and memory bytes per second."""
+def cluster(name, slots, bytes_a_second=None, core=(7.8e10, 2.0e10), latency=1e-4):
+    """A cluster file: cores on each host, and the bandwidth and the latency (seconds) between two hosts; without a bandwidth all
+    cores are on one host, as for a plan that does not know the hosts. `core`: flops and memory bytes per second."""
     hosts = [host for host, count in enumerate(slots) for _ in range(count)]
     devices = [{"name": f"core{index}", "class": "cpu-core", "node": host if bytes_a_second else 0, "flops": core[0],
                 "bandwidth": core[1], "memory": 16 << 30} for index, host in enumerate(hosts)]
     fabric = {"inside": {"bandwidth": 1e10, "latency": 2e-6}}
     if bytes_a_second:
-        fabric |= {"between": {"bandwidth": bytes_a_second, "latency": 1e-4}, "nic": bytes_a_second}
+        fabric |= {"between": {"bandwidth": bytes_a_second, "latency": latency}, "nic": bytes_a_second}
     return {"name": name, "devices": devices, "fabric": fabric}

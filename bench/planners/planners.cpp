@@ -95,7 +95,7 @@ static void row(const char *what, double seconds, const char *other,
                 const char *wanted) {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
-  std::printf("%-50s %9.3f s   %-28s %-14s %6.0f MB peak so far\n", what,
+  std::printf("%-50s %9.3f s   %-28s %-14s %6.0f MiB peak so far\n", what,
               seconds, other, wanted, double(usage.ru_maxrss) / 1024);
   std::fflush(stdout);
 }

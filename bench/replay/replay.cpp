@@ -280,7 +280,8 @@ int run(const char *path, const char *inputs, int64_t rounds, int64_t turns) {
 
 } // namespace
 
-// NOLINTNEXTLINE(bugprone-exception-escape): of the streams, out of memory
+// Only an error of a stream or a lack of memory can throw in the handler.
+// NOLINTNEXTLINE(bugprone-exception-escape)
 int main(int argc, char **argv) {
   if (argc != 5) {
     std::cerr << "usage: bench-replay STEP.swx INPUTS.safetensors ROUNDS "

@@ -34,8 +34,8 @@ def DeviceMarkLoops : Pass<"device-mark-loops", "::mlir::func::FuncOp"> {
     all iterations for some elements. A loop with products or sums, such as the scan of a recurrent network, would be run by one
     thread.
     **Expects** A body on tensors.
-    **Leaves** `device.unroll` on such loops with a constant number of iterations, if all iterations together have at most
-    `max-operations` operations. A warning for others.
+    **Leaves** `device.unroll` on such loops if an operation has more than 256 points, the number of iterations is constant,
+    and all iterations together have at most `max-operations` operations. A warning for others with such an operation.
     **Never** marks loops whose condition is computed (`scf.while`), or loops inside these.
   }];
   let options = [
@@ -74,8 +74,8 @@ def DeviceFinishContractions : Pass<"device-finish-contractions", "::mlir::func:
     **Why** The device's matrix library can add to an existing array and round what it stores: each saves a kernel that reads
     and writes the whole product.
     **Expects** A body on tensors, after fusion.
-    **Leaves** Sums over rows and contractions that start from the array they were added to, and contractions that store the
-    type to which all their readers round. Readers that only rounded are copies, for canonicalization.
+    **Leaves** Sums and contractions that start from the array they were added to, and contractions that store the type of
+    their operands if all their readers round to it. Readers that only rounded are copies, for canonicalization.
     **Never** makes a result less precise: it only leaves out roundings.
   }];
   let statistics = [
@@ -90,8 +90,9 @@ def DeviceFindEpilogues : Pass<"device-find-epilogues", "::mlir::func::FuncOp"> 
   let description = [{
     **Why** The library can add a row to a product and apply GELU or its derivative before it stores the product.
     **Expects** A body on tensors, after device-finish-contractions.
-    **Leaves** Next to a contraction the operation that its call can include, with the hint `device.epilogue`. It is recognised
-    by a normal form of its formula, whatever the order of its operations. Without the hint it becomes a kernel.
+    **Leaves** The operation that a contraction's call can include, in the place of the contraction's first user and with the
+    hint `device.epilogue`. It is recognised by a normal form of its formula, whatever the order of its operations. Without the
+    hint it becomes a kernel.
     **Never** includes a function whose formula has a constant that differs from the library's by more than one part in 100,000,
     except for GELU's constants rounded to the type of the operation.
   }];
@@ -136,7 +137,7 @@ def DeviceSplitAttention : Pass<"device-split-attention", "::mlir::func::FuncOp"
     **Why** Gradients of queries are sums over keys, those of keys are sums over queries. With two kernels, one thread computes
     each sum, and no result depends on the order in which blocks run.
     **Expects** A body on tensors.
-    **Leaves** Attention that the device's library supports as `library`: elements of 16 bits, no cap and no dropout, head
+    **Leaves** Attention that the device's library supports, marked `library`: elements of 16 bits, no cap and no dropout, head
     widths in multiples of 8 up to 128, rows that begin at multiples of 16 bytes, and a mask, if any, that can be added as a
     bias, which replaces it. Other `pipeline.attention_gradient` becomes `pipeline.attention_query_gradient`,
     `pipeline.attention_key_gradient` and the row sums that both read.
@@ -150,7 +151,7 @@ def DeviceCallAttention : Pass<"device-call-attention", "::mlir::ModuleOp"> {
   let summary = "lower attention to calls of the runtime";
   let description = [{
     **Why** A library call is a command of the rank's program, as for a contraction.
-    **Expects** Bodies on buffers that know their rank; attention that is `library`.
+    **Expects** Bodies on buffers whose first argument is the rank; attention marked `library`.
     **Leaves** Calls of `sw_attend` and `sw_attend_gradient` with constant descriptors.
     **Never** changes attention that is a kernel.
   }];
@@ -161,7 +162,7 @@ def DeviceCallConvolutions : Pass<"device-call-convolutions", "::mlir::ModuleOp"
   let summary = "lower convolutions to calls of the runtime";
   let description = [{
     **Why** A library call is a command of the rank's program, as for a contraction.
-    **Expects** Bodies on buffers that know their rank.
+    **Expects** Bodies on buffers whose first argument is the rank.
     **Leaves** Calls of `sw_convolve` with constant descriptors; equal descriptors are shared.
     **Never** copies an operand.
   }];
@@ -196,7 +197,8 @@ def DeviceOutlineKernels : Pass<"device-outline-kernels", "::mlir::ModuleOp"> {
     **Leaves** Every group, loop, copy and attention without `library` in a private function marked `host.kernel`, or in two if
     a sum is split. Buffers that only its members use, each element only in the thread that computed it, become allocations
     inside. Equal functions are merged. A kernel computes the numbers that decide where it reads or writes, from the memory that
-    holds them. If a library call needs such a number, the pass fails. A `rank.contract` includes an epilogue that suits the
+    holds them; an operand of a library call at a computed place is copied by a kernel. If anything but a kernel still needs such
+    a number, the pass fails. A `rank.contract` includes an epilogue that suits the
     library; its kernel stays behind it as `rank.otherwise`.
     **Never** outlines a `rank.contract` that is in no loop.
   }];
@@ -214,8 +216,8 @@ def DeviceOutlineAlternatives : Pass<"device-outline-alternatives", "::mlir::Mod
     **Why** Which algorithms a library has for a shape, a type and an epilogue is known only when the step is created on its
     device. A step must not fail there because an algorithm is missing.
     **Expects** Bodies on buffers, after device-outline-kernels.
-    **Leaves** After every attention that is `library` and every product of 8-bit numbers, a `rank.otherwise` for each of the
-    kernels that compute the same, as device-outline-kernels left it after every epilogue.
+    **Leaves** After every attention marked `library`, and every product of 8-bit numbers that is one library call, a
+    `rank.otherwise` for each of the kernels that compute the same, as device-outline-kernels left it after every epilogue.
     **Never** changes what is executed where the library has an algorithm.
   }];
   let statistics = [Statistic<"numAlternatives", "alternatives", "Launches that replace library calls">];
@@ -230,7 +232,8 @@ def DeviceWriteKernels : Pass<"device-write-kernels", "::mlir::ModuleOp"> {
     **Expects** Kernels that device-outline-kernels and body-outline-kernels left, on buffers of static shape.
     **Leaves** A `gpu.module @kernels` with one `gpu.func` per kernel, on pointers and 64-bit numbers, made of arith, math, scf,
     gpu and LLVM loads and stores; grid, block, shared memory and the work of a launch as `rank.kernel`, a `#rank.kernel`.
-    The functions stay as declarations. Attention on 16-bit numbers uses tensor cores and asynchronous copies of nvvm.
+    The functions stay as declarations. Attention on 16-bit numbers uses tensor cores if its tiles fit, and asynchronous copies
+    of nvvm if alignment and memory allow them.
     **Never** uses vendor-specific operations in other kernels.
   }];
   let dependentDialects = ["::mlir::gpu::GPUDialect", "::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect",

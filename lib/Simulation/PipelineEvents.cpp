@@ -6,8 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // A block can start only at a time when it becomes ready, one of its resources
-// becomes free, or the cap of its stage is lifted. So at each time only the
-// queues and processors with such an event are examined.
+// becomes free, or the number of microbatches in flight in its stage falls
+// below the cap. So at each time only the queues and processors with such an
+// event are examined.
 //
 //===----------------------------------------------------------------------===//
 

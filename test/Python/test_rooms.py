@@ -1,7 +1,7 @@
-"""The rooms of lib and tools: which headers a file may include, that rooms do not include each other in a circle, and that file
-names are unambiguous.
+"""The rooms of lib and tools: which headers a file may include, that rooms do not include each other in a circle, and that no file
+name is used more than twice.
 
-A room is a folder with a CMakeLists.txt, of which each library or tool has one. The headers in it are its own; what other
+A room is a folder with a CMakeLists.txt, such as that of a library or a tool. The headers in it are its own; what other
 rooms may include is in include/.
 """
 
@@ -16,7 +16,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 def tree():
-    """The text of every source and the names of every CMakeLists.txt, by path from the root."""
+    """The text of every source and every CMakeLists.txt, by path from the root."""
     return {str(path.relative_to(ROOT)): path.read_text() for folder in ("include", "lib", "tools")
             for path in sorted((ROOT / folder).rglob("*")) if path.suffix in (".cpp", ".h") or path.name == "CMakeLists.txt"}
 

@@ -16,11 +16,14 @@
 // not in state first - 1. A chain has one state per node.
 //
 // The paper and the published optimizer differ in the cost of a stage of m
-// replicas with P bytes of parameters and a bytes of output, at bandwidth B:
-//   paper: max(compute, 2 (m - 1) P / B) / m, input transfer 2 a / B;
-//   code:  (compute + 4 (m - 1) P / (B m)) / m, input and output transfer
-//          2 a / (B m); the all-reduce of the first stage of a level is divided
-//          by the width of the level below.
+// replicas with P bytes of parameters and a bytes across a cut, at bandwidth B:
+//   paper: max(compute, 2 (m - 1) P / B) / m, transfer across the cut before
+//          the stage 2 a / B;
+//   code:  (compute + 4 (m - 1) P / (B m)) / m, transfers across the cuts
+//   before
+//          and after a stage that follows a cut 2 a / (B m) each; the
+//          all-reduce of the first stage of a level is divided by the width of
+//          the level below.
 //
 //===----------------------------------------------------------------------===//
 
@@ -83,7 +86,8 @@ struct PipeDreamOptions {
 };
 
 /// The states [first, end) on `replicas` replicas. Each replica runs `inner`,
-/// the stages of the level below, unless that level is a single worker.
+/// the stages of the level below; empty at the innermost level, where a replica
+/// is one worker.
 struct PipeDreamStage {
   size_t first = 0, end = 0;
   int64_t replicas = 1;

@@ -10,7 +10,7 @@ from catalog import add, step
 
 
 def built(module, dtype):
-    """(graph, parameters as plain nested dictionaries, other state) of a module."""
+    """(graph definition, State of the parameters, State of the rest) of a module, with floating-point values of the type."""
     graph, params, rest = nnx.split(module(nnx.Rngs(0)), nnx.Param, ...)
     return graph, to(dtype, params), to(dtype, rest)
 

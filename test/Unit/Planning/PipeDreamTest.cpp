@@ -342,7 +342,8 @@ TEST(PipeDream, EveryGraphsPlanIsAPlan) {
       Result<Plan> plan = planner(problem);
       ASSERT_TRUE(plan) << "round " << round << ": " << plan.error().message;
       Status status = verify(problem, *plan);
-      EXPECT_TRUE(status) << "round " << round << status.error().message;
+      EXPECT_TRUE(status) << "round " << round << ": "
+                          << status.error().message;
     }
     problem.maxReplicas = 1;
     Result<Plan> plan = planPipeDream(problem);
