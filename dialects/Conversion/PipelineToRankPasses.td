@@ -31,10 +31,10 @@ def LowerPipelineToRank : StepPass<"lower-pipeline-to-rank"> {
     Every rank has the part of `@update` for the parameters that it owns, `@update.R`, called at the end of its program, which
     replaces parameters and state in place. Numbers computed from the values of several ranks, such as the norm of all
     gradients, are computed on every rank from what `@update.sums.R` of the others sent; a rank that reads a parameter of
-    another is sent the new one. State that belongs to no single rank, such as a step count, is on every rank. The ranks of a
-    replicated stage sum its gradients together, in buckets: a bucket starts after the last node that adds to it, and is awaited
-    at the end of the step. Parts of other gradients go to the owner once per step. With `gathers`, values that all shards of
-    a group join are gathered.
+    another is sent the new one. Of equal functions only the first is kept, which several ranks then call. State that belongs to
+    no single rank, such as a step count, is on every rank. The ranks of a replicated stage sum its gradients together, in
+    buckets: a bucket starts after the last node that adds to it, and is awaited at the end of the step. Parts of other
+    gradients go to the owner once per step. With `gathers`, values that all shards of a group join are gathered.
     **Never** grows in code with the number of microbatches, and never changes the order of a rank.
   }];
   let options = [
@@ -47,10 +47,10 @@ def LowerPipelineToRank : StepPass<"lower-pipeline-to-rank"> {
            "others do so by one exchange">];
   let statistics = [
     Statistic<"numChannels", "channels", "Values sent between ranks, once per receiving stage">,
-    Statistic<"numGathers", "gathers", "Values of which each rank of a group has a part, gathered in all of them">,
+    Statistic<"numGathers", "gathers", "Gathers and exchanges of parts that the ranks of a group make">,
     Statistic<"numStashes", "stashes", "Values kept for a later action of the rank">,
     Statistic<"numOffloaded", "stashes-offloaded", "Stashes that wait on the host">,
-    Statistic<"numCopies", "copies", "Copies of a value into a channel or an output, per microbatch">,
+    Statistic<"numCopies", "copies", "Copies of a value into a channel, a stash or an output, per microbatch">,
     Statistic<"numAccumulated", "accumulated", "Results that a body adds to an accumulator">];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::linalg::LinalgDialect",

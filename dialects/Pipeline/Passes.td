@@ -108,7 +108,8 @@ def Shard : StepPass<"pipeline-shard"> {
     Option<"hints", "hints", "std::string", "\"\"",
            "How to split parameters, by name, comma-separated: GLOB=DIM; GLOB=DIM:CHUNKS if a dimension holds "
            "several arrays side by side; GLOB=DIM:CHUNKS:UNIT to keep UNIT consecutive elements together; GLOB=whole; "
-           "GLOB=auto for the fastest choice; NAME=DIM of a batch or constant; default: `pipeline.split_dim`, else auto. "
+           "GLOB=auto for the fastest choice; NAME=DIM of a batch or constant. A parameter without a hint is split by "
+           "`pipeline.split_dim`, else whole, or auto if there are no hints and the model's file states no split. "
            "With `grid`: an entry DIM, DIM:CHUNKS, DIM:CHUNKS:UNIT or whole for each axis, separated by semicolons; "
            "default: `pipeline.split_dim`">,
     Option<"cluster", "cluster", "std::string", "\"\"",
@@ -150,7 +151,8 @@ def FormGraph : StepPass<"pipeline-form-graph"> {
     **Leaves** A `pipeline.graph @step` in place of the function, and a private function per node. Layers come from the scopes
     in locations, at the level at which the model repeats. If less than half of the contractions have scopes, layers come from
     the modules that hold the parameters (`blocks/0` of `params/blocks/0/up/weight`), else from the places where little data is
-    live. Scopes name layers and suggest cuts, but data dependences decide: layers that cannot be ordered become one.
+    live. Scopes name layers and suggest cuts, but data dependences decide: a scope that data leaves and enters again becomes
+    several layers, one for the first visit and one for each later visit with a contraction.
     Phase F is what the loss and the outputs depend on, I what other layers wait for, W the rest. What a forward keeps for its
     backward is the cheapest choice between bytes and recomputation, at the speeds of the cluster; only elementwise work and
     contractions whose result is many times larger than their operands are recomputed. `pipeline.stash` on the graph reports the
@@ -191,7 +193,7 @@ def MergeBackward : StepPass<"pipeline-merge-backward"> {
     **Leaves** At most one backward node per layer, of phase B, at the position of the layer's first backward node.
     **Never** merges nodes without bodies, or nodes of different layers.
   }];
-  let statistics = [Statistic<"numMerged", "merged", "Layers whose I and W were merged">];
+  let statistics = [Statistic<"numMerged", "merged", "Layers whose I, W or both became one node of phase B">];
   let dependentDialects = ["::stagewright::pipeline::PipelineDialect", "::mlir::func::FuncDialect"];
 }
 
@@ -411,9 +413,10 @@ def Schedule : StepPass<"pipeline-schedule"> {
     schedule needs.
     **Leaves** A `pipeline.schedule` after the program, in place of an older one, verified: complete, each action after what it
     needs and on a rank that has its stage, no deadlock. Rank r is the r-th device in the order of the stages' first devices;
-    further replicas follow. Backwards of stages that recompute have an R before them. `auto` searches for an order from the
-    costs of the stages, their transfers and the memory of the devices; a remark gives its time and lower bounds for any order
-    with this placement.
+    the other devices of replicas that take microbatches in turn follow. Those of replicas that work on slices get their orders
+    from `pipeline-split-replicas`. Backwards of stages that recompute have an R before them. `auto` searches for an order from
+    the costs of the stages, their transfers and the memory of the devices; a remark gives its time and lower bounds for any
+    order with this placement.
     **Never** adds communication: the lowering to rank programs makes it explicit.
   }];
   let options = [
@@ -487,7 +490,7 @@ def FlowAnalysis : Pass<"pipeline-flow-analysis", "::mlir::ModuleOp"> {
   let summary = "find what the stages of every program send between hosts";
   let description = [{
     **Why** Transfers between hosts share NICs. How many connections a NIC has decides what rate each can be guaranteed.
-    **Expects** A `pipeline.program` on a cluster whose costs are known. The placement twin is not supported.
+    **Expects** A `pipeline.program`, and costs on the nodes of its graph. The placement twin is not supported.
     **Leaves** On every program `pipeline.flows`: for each pair of stages and of their hosts, and each direction, a connection
     with its bytes per step; `pipeline.nics`: connections out of and into each host (a node of the cluster); and
     `pipeline.degree`: the max of these. Replicas that take turns have one connection for each turn.

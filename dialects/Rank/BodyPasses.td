@@ -31,7 +31,8 @@ def BodyRaiseContractions
     Option<"keepTypes", "keep-types", "bool", "false",
            "Keep operands and results narrow: a device's library accumulates in float32">,
     Option<"bytes", "multiply-bytes", "bool", "false",
-           "Also keep 8-bit floats, if rows, columns and sum are multiples of 16 and one operand is f8E4M3FN">];
+           "Also keep 8-bit floats (f8E4M3FN, or f8E5M2 in one operand), if rows, columns and sum are multiples of 16 and "
+           "there is no batch dimension">];
   let statistics = [
     Statistic<"numRaised", "contractions-raised", "Contractions raised">,
     Statistic<"numTransposed", "transposes-folded", "Transposed copies folded into a contraction">];
@@ -49,14 +50,14 @@ def BodyRaiseConvolutions
     **Expects** A body on tensors, before fusion.
     **Leaves** Every convolution in f32 or f64, forward, input gradient or weight gradient, in any layout, as a `rank.contract`,
     unless it has no elements, or a loop over which it sums (such as channels or a dimension of the window) has one iteration.
-    Dilated operands are avoided: a weight gradient reads the original operand with a stride; an input gradient becomes one
-    convolution for each phase of the stride, interleaved into its result. With `library`, a `rank.convolve` for every
-    convolution of float32, float16 or bfloat16 over one to three spatial dimensions and every gradient of one. Padding,
-    dilation or reversal of its operands becomes part of its attributes. All three operands get the layout of the image (of the
-    result, if the image is written), channels last or channels first. Those with another layout are transposed. For others,
-    which become kernels, only dilated operands are avoided.
-    **Never** changes pooling or a depthwise convolution, which have no columns to multiply. With `library`, grouped convolutions
-    and negative padding stay sums of products.
+    Dilated operands are avoided: a weight gradient reads the operand as it was before its dilation, and the other operand with
+    a stride; an input gradient becomes one convolution for each phase of the stride, interleaved into its result. With
+    `library`, a `rank.convolve` for every convolution of float32, float16 or bfloat16 over one to three spatial dimensions and
+    every gradient of one. Padding, dilation or reversal of its operands becomes part of its attributes. All three operands get
+    the layout of the image (of the result, if the image is written), channels last or channels first. Those with another layout
+    are transposed. In other convolutions, which become kernels, only dilated operands are avoided.
+    **Never** raises pooling or a depthwise convolution, which have no columns to multiply. With `library`, grouped
+    convolutions and negative padding stay sums of products.
   }];
   let options = [
     Option<"library", "library", "bool", "false", "Make convolutions operations of a device's library">];
@@ -88,17 +89,17 @@ def BodyFuseElementwise : Pass<"body-fuse-elementwise", "::mlir::func::FuncOp"> 
     **Why** An elementwise pass over memory costs more than its arithmetic; repeating up to `max-ops` cheap operations in each
     consumer is cheaper than one more array.
     **Expects** A body whose contractions are raised.
-    **Leaves** Elementwise producers with one consumer fused into it; cheap producers with several fused into each, unless each
-    would then read more arrays than before; producers of reductions fused into the reduction. Arrays of which few elements are
-    read are not written (a loss reads one per token, an embedding reads rows of a cast table): each element is computed where
-    it is read. A sum whose terms are zero in all iterations but one is replaced by that term.
+    **Leaves** Elementwise producers with one consumer fused into it; cheap producers with several fused into those that do not
+    then read more arrays than before; producers of reductions fused into the reduction. Arrays of which few elements are read
+    are not written (a loss reads one per token, an embedding reads rows of a cast table): each element is computed where it is
+    read. A sum whose terms are zero in all iterations but one is replaced by that term.
     **Never** changes a contraction, and never repeats a transcendental function over a larger space than before.
   }];
   let options = [
     Option<"maxOps", "max-ops", "unsigned", "6",
            "Max operations of a producer with several consumers (6: best of the sizes measured on a GPT step)">,
     Option<"longestRow", "longest-row", "int64_t", "0",
-           "Compute arrays with longer rows in each consumer, at any cost, unless each would then read more bytes; "
+           "Compute arrays with longer rows, at any cost, in each consumer that does not then read more bytes; "
            "0: off">];
   let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect",
                            "::mlir::affine::AffineDialect"];
@@ -238,8 +239,9 @@ def BodyApproximateMath : Pass<"body-approximate-math", "::mlir::func::FuncOp"> 
     **Leaves** exp, exp2, expm1, log, log1p, tanh, erf, erfc, sin and cos in f32 as arithmetic, at most 1.96 units in the last
     place from the exact result for each of the 2^32 arguments, with AVX2 and with AVX-512 (tested; the max error of each
     function is in Elementary.h), including zeros, infinities, NaN and subnormal results. There are no branches except one in
-    sin and cos, for vectors with an argument beyond 2^16. Narrower types are computed in f32; all other functions stay calls of
-    the C library.
+    sin and cos, for vectors with an argument beyond 2^16. Narrower types are computed in f32. Reciprocal square roots and
+    constant integer powers become arithmetic as well; all other functions stay as they are, most of them calls of the C
+    library.
     **Never** sets a fast-math flag on the code it creates: the errors hold for operations rounded as written.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect",

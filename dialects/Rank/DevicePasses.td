@@ -122,8 +122,8 @@ def DeviceArrangeOperands : Pass<"device-arrange-operands", "::mlir::func::FuncO
     **Why** The library needs contiguous rows or columns in every matrix; the innermost dimension cannot be a batch. It
     multiplies 8-bit floats only if the dimension summed over is contiguous in both operands.
     **Expects** A body on tensors, contractions raised.
-    **Leaves** Contractions that the library accepts. Other operands are transposed by their producer or a copy, and results
-    afterwards. With 8-bit floats, both operands have the dimensions of the sum last.
+    **Leaves** Contractions that the library accepts. Operands in layouts that it does not accept are transposed by their
+    producer or a copy, and such results afterwards. With 8-bit floats, both operands have the dimensions of the sum last.
     **Never** changes a contraction of wider types that the library accepts.
   }];
   let statistics = [Statistic<"numArranged", "operands-arranged", "Operands and results transposed">];
@@ -197,9 +197,9 @@ def DeviceOutlineKernels : Pass<"device-outline-kernels", "::mlir::ModuleOp"> {
     **Leaves** Every group, loop, copy and attention without `library` in a private function marked `host.kernel`, or in two if
     a sum is split. Buffers that only its members use, each element only in the thread that computed it, become allocations
     inside. Equal functions are merged. A kernel computes the numbers that decide where it reads or writes, from the memory that
-    holds them; an operand of a library call at a computed place is copied by a kernel. If anything but a kernel still needs such
-    a number, the pass fails. A `rank.contract` includes an epilogue that suits the
-    library; its kernel stays behind it as `rank.otherwise`.
+    holds them; an operand of a library call at a computed place is copied by a kernel. If anything but a kernel still needs
+    such a number, the pass fails. A `rank.contract` includes an epilogue that suits the library; the kernel of the epilogue
+    stays behind it as `rank.otherwise`.
     **Never** outlines a `rank.contract` that is in no loop.
   }];
   let statistics = [

@@ -25,7 +25,8 @@ def HostGroupRows : Pass<"host-group-rows", "::mlir::func::FuncOp"> {
     becomes a sum per block and a sum over blocks after the loop, the same for any number of threads. Batched contractions that
     compute or read a value at least twice as large as each of their others (the scores of attention) join too; one that sums
     over blocks does so in an inner loop, inside that over batches.
-    **Never** forms a group that a path of values leaves and enters again, and never splits a contiguous dimension into rows.
+    **Never** forms a group that a path of values leaves and enters again, and never splits into rows a dimension in which the
+    largest values of the group are contiguous.
   }];
   let options = [
     Option<"blockBytes", "block-bytes", "int64_t", "262144",
@@ -76,8 +77,9 @@ def HostContractionsToCalls : Pass<"host-contractions-to-calls", "::mlir::Module
   let description = [{
     **Why** The runtime has tuned code; its descriptors take strides, so transposes and slices cost nothing.
     **Expects** `rank.contract` in f32 or f64, on buffers with static strides.
-    **Leaves** One call of `sw_gemm` or `sw_convolution` with a constant descriptor; a convolution whose loops can be merged
-    into rows, columns and sum is a contraction. Dimensions that do not fit a descriptor become loops around the call.
+    **Leaves** A call of `sw_gemm` or `sw_convolution` with a constant descriptor, in a triangle one for each of its boxes; a
+    convolution whose loops can be merged into rows, columns and sum is a contraction. Dimensions that do not fit a descriptor
+    become loops around calls.
     **Never** copies an operand.
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::memref::MemRefDialect", "::mlir::arith::ArithDialect",

@@ -18,9 +18,9 @@ def VerifyRankPrograms : Pass<"verify-rank-programs", "::mlir::ModuleOp"> {
     **Expects** `rank.program`s, one per rank.
     **Leaves** The programs as they were, each with `memory`: bytes by purpose, the arena and its live peak.
     **Never** approximates: loops are unrolled for the given number of microbatches, and every claim, send, receive and release
-    is run in an abstract machine. Programs with an order have no branches, so one run that ends proves that every run ends, and
-    a run that is stuck shows the cycle. Programs with ready-first execution are marked graphs (a class of Petri nets), for
-    which the same holds.
+    is run in an abstract machine. Programs with an order have no branches that depend on data or on time, so one run that ends
+    proves that every run ends, and a run that is stuck shows the cycle. Programs with ready-first execution are marked graphs
+    (a class of Petri nets), for which the same holds.
   }];
   let options = [
     Option<"microbatches", "microbatches", "int64_t", "0",
@@ -42,13 +42,14 @@ def ShareRings : Pass<"rank-share-rings", "::mlir::ModuleOp"> {
     **Expects** `rank.program`s that are each for one number of microbatches, before they are verified.
     **Leaves** One channel for the messages of a type from one rank to another, numbered as they are claimed, if that takes
     fewer slots. Programs with ready-first execution keep their rings: without an order, one lane must fill each ring, since
-    messages of several lanes would not have one order. A shared ring has two slots more than the max number of messages from
-    the oldest one that is not released to the newest one that is claimed, when all ranks run in lockstep: so a sender may run
-    ahead. Microbatches are mapped to message numbers by arithmetic if the mapping is linear, else by a table.
+    messages of several lanes would not have one order. The slots that a shared ring needs are found in a run of all ranks in
+    lockstep: the max number of messages from the oldest one that is not released to the newest one that is claimed. The ring
+    gets two more, so that a sender may run ahead, but no more slots than messages. Microbatches are mapped to message numbers
+    by arithmetic if the mapping is linear, else by a table.
     **Never** causes a deadlock: with these slots the simulated run is possible, and if one run ends, every run does.
   }];
   let statistics = [
-    Statistic<"numMerged", "merged", "Channels merged into a shared ring">];
+    Statistic<"numMerged", "merged", "Channels saved by sharing rings">];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::stagewright::rank::RankDialect"];
 }
 
