@@ -1,1 +1,1 @@
-"""Shared code of the benchmarks: sides that take turns, ratios with their spread, tables."""
+"""Shared code of the benchmarks: programs measured in turns, ratios of their times with the spread, tables."""

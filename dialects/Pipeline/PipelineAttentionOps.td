@@ -71,10 +71,10 @@ def Pipeline_AttentionOp : Pipeline_NamedAttention<"attention", [{
     Constraints:
     - (attention_c1) the operands are query, key, value, mask (optional), keep (exactly if there is `kept`), output and
       statistics, with one map each: distinct dimensions of the space, of extents that agree;
-    - (attention_c2) query and gradients like it have the dimensions query and width, key has key and width, value has
-      key and value width, output has query and value width, statistics have query; a mask and `keep` may have query and key;
-    - (attention_c3) query, output and statistics have every batch dimension; key and value have the same batch dimensions,
-      all or some;
+    - (attention_c2) query has the dimensions query and width, key has key and width, value has key and value width, output has
+      query and value width, statistics have query; a mask and `keep` may have query and key;
+    - (attention_c3) query, output and statistics have every batch dimension; key and value have the same batch dimensions:
+      all, some or none;
     - (attention_c4) elements are f32, f16 or bf16, those of a mask also i1; statistics are f32, `keep` i1;
     - (attention_c5) `causal` needs as many keys as queries;
     - (attention_c6) there is `fill` exactly if there is a mask of i1;

@@ -117,7 +117,8 @@ void StepGraph::markLive() {
 
 void StepGraph::markFree() {
   // For each operation: on which kinds of arguments it depends, and how many
-  // operations, including itself, compute it from them.
+  // operations, including itself, compute it from them; an operation counts
+  // once for each path on which it is used, and constants do not count.
   struct Cone {
     bool parameters = false, others = false;
     unsigned size = 0;

@@ -1,4 +1,4 @@
-//===- HostPipeline.cpp - rank programs to native code of the host --------===//
+//===- HostPipeline.cpp - rank programs to the LLVM dialect, for CPUs -----===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

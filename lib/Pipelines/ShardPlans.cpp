@@ -137,7 +137,8 @@ static Error noMemory(const Problem &problem) {
                "; split the layers over more devices"};
 }
 
-/// Adds the plan without a pipeline.
+/// Adds the plan without a pipeline and, if layers may repeat their forwards,
+/// another one in which all layers but the last do so.
 Status ShardPlanner::addGroup(const GangProblems &problems, PlacedFamily family,
                               ShardPlans &result) const {
   auto generator = findGenerator(options.schedule);
@@ -185,10 +186,10 @@ Status ShardPlanner::run(ShardPlans &result) const {
   Status pipeline = addPipeline(*problems, family, result),
          group = addGroup(*problems, family, result);
   if (result.plans.empty() && family.generators.empty())
-    return Error{"the planner of gangs has only schedules that go around "
-                 "them, not '" +
+    return Error{"the planner of gangs has only schedules with linear or loop "
+                 "placement, not '" +
                  options.schedule +
-                 "'; use another one, such as interleaved-zb, or give "
+                 "'; use another schedule, such as interleaved-zb, or give "
                  "--tensor-parallel=N and --stages"};
   return pipeline ? group : pipeline;
 }

@@ -150,10 +150,11 @@ def test_trace_of_some_steps(workshop, files):
     ("--trace=steps=5:9", "'steps=5:9', but the run has steps 1 to 6"),
     ("--trace=steps=0", "expected steps=FIRST:LAST"),
     ("--trace=steps=-3:5", "'steps=-3:5', expected steps=FIRST:LAST"),
+    ("--trace=steps=2:3 --trace=steps=5", "for the steps 2:3 and as 'steps=5'; one trace has one range of steps"),
     ("--validate-every=2", "--validate-every needs --validation=LOSS.swx"),
     ("--step-values=rate=x.npy", "no constant argument is called 'rate'; the step has none")])
 def test_what_does_not_fit_is_said(workshop, files, flag, wanted):
-    done = subprocess.run(list(map(str, command(workshop, files, 1, "wrong", flag))), capture_output=True, text=True)
+    done = subprocess.run(list(map(str, command(workshop, files, 1, "wrong", *flag.split()))), capture_output=True, text=True)
     assert done.returncode == 1 and wanted in done.stderr, done.stderr
 
 

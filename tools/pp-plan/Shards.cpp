@@ -182,10 +182,10 @@ readForms(const PlanOptions &options, size_t file, const std::string &fixed,
     forms.push_back(std::move(form));
   }
   if (forms.empty())
-    return Error{"the planner of gangs has only schedules that go around "
-                 "them, not '" +
+    return Error{"the planner of gangs has only schedules with linear or loop "
+                 "placement, not '" +
                  options.schedule +
-                 "'; use another one, such as interleaved-zb"};
+                 "'; use another schedule, such as interleaved-zb"};
   return forms;
 }
 

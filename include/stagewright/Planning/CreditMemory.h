@@ -18,7 +18,7 @@ namespace stagewright {
 /// value that a stage keeps, or gets from another stage, has a ring, also if
 /// both stages are on one device. The limit is the min over ranks of the bytes
 /// that are left for rings; rings on ranks with more are scaled down. The error
-/// names a rank that has no bytes left.
+/// names a rank whose memory is too small even without these rings.
 Result<CreditMemory> creditMemoryOf(const Problem &problem,
                                     const std::vector<StagePlan> &stages,
                                     const StagePlacement &where);

@@ -40,7 +40,7 @@ namespace stagewright {
 Result<Plan> planSpp(const Problem &problem);
 
 /// The same, but if no plan fits in memory, the error does not say how much is
-/// missing, which takes up to 55 runs of the dynamic program to find.
+/// missing, which takes up to 56 runs of the dynamic program to find.
 Result<Plan> planSppBriefly(const Problem &problem);
 
 /// The error of planSpp() for a problem for which planSppBriefly() fails.
@@ -72,8 +72,9 @@ Result<Plan> planAutoBriefly(const Problem &problem);
 /// if these are fewer) with the least max load of a stage or cut, by an exact
 /// dynamic program. The load of a stage is its F + I + W, that of a cut the
 /// transfer time of all values across it, both ways. Stage s is on device s,
-/// without replicas. Of equal optima it takes the one with the least sum of
-/// squared loads. Time O(S L^2).
+/// without replicas. Of equal optima it takes the one with the least sum over
+/// the stages of the square of the larger load: of the stage or of the cut
+/// before it. Time O(S L^2).
 ///
 /// Source: the chains-on-chains partitioning problem (Bokhari 1988).
 Result<Plan> planBalance(const Problem &problem);
@@ -89,8 +90,9 @@ Result<Plan> planBalance(const Problem &problem);
 /// Source: Narayanan et al., PipeDream, SOSP 2019; PipeDream.h.
 Result<Plan> planPipeDream(const Problem &problem);
 
-/// The same with the formulas of the published optimizer: all-reduce is added
-/// to compute, and has twice the bytes.
+/// The same with the formulas of the published optimizer (PipeDream.h):
+/// all-reduce is added to compute, and m replicas send 4 (m - 1) / m instead of
+/// 2 (m - 1) times the bytes of their parameters.
 Result<Plan> planPipeDreamCode(const Problem &problem);
 
 /// The plan in Problem::fixedPlan, as JSON or as ranges of layers with their
@@ -99,7 +101,8 @@ Result<Plan> planPipeDreamCode(const Problem &problem);
 /// each replica, which otherwise follow from its speed. Stages without named
 /// devices take the next ones in the order of recursive device ordering
 /// (DeviceOrder.h) or its reverse, whichever is faster. Simulated in the
-/// allowed orders; for JSON, in the order it states.
+/// allowed orders; a plan in JSON in the schedule that it names or, if all
+/// orders are allowed, in the order that it states.
 Result<Plan> planFixed(const Problem &problem);
 
 /// The effort of refine().
@@ -108,8 +111,8 @@ struct RefineOptions {
   /// layers and values that are visited, over all plans. The default takes some
   /// seconds.
   int64_t work = 50'000'000;
-  /// If no move helps: of how many slightly worse moves, at most, each is tried
-  /// with moves of layers after it.
+  /// Max number of slightly worse moves that are tried if no move helps, each
+  /// followed by moves of layers.
   size_t secondMoves = 24;
 };
 
@@ -161,9 +164,9 @@ inline Result<Plan> runPlanner(const Planner &planner, const Problem &problem) {
   return runPlanner(problem, planner.plan);
 }
 
-/// Adds copies of `planners` to those that findPlanner() knows; their strings
-/// must live as long as it is called. Planners without a summary are not
-/// listed. Not thread-safe.
+/// Adds copies of `planners` to those that findPlanner() knows. Their strings
+/// are not copied and must outlive all uses of these planners. Planners without
+/// a summary are not listed. Not thread-safe.
 void addPlanners(std::span<const Planner> planners);
 
 /// All listed planners, the default one first.

@@ -25,8 +25,8 @@ inline void check(int code, const char *what) {
   raise("MPI cannot ", what, ": ", std::string(text, size_t(length)));
 }
 
-/// A message size as an MPI count and type. Counts are ints, so above 2 GiB the
-/// type is a block of 64 bytes; slots are padded to such blocks.
+/// A message size as an MPI count and type. Counts are ints, so from 2 GiB on
+/// the type is a block of 64 bytes; slots are padded to such blocks.
 struct Extent {
   explicit Extent(int64_t bytes) {
     if (bytes <= INT_MAX) {

@@ -23,6 +23,9 @@ TraceSteps::TraceSteps(const std::vector<std::string> &texts) {
       file = text;
       continue;
     }
+    if (first)
+      raise("--trace is given for the steps ", first, ":", last, " and as '",
+            text, "'; one trace has one range of steps");
     std::string_view rest = std::string_view(text).substr(range.size());
     first = last = takeNumber(rest).value_or(0);
     if (first && rest.starts_with(':')) {

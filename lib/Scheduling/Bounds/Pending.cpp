@@ -8,7 +8,8 @@
 // Each result is the smaller of two upper bounds. The first counts whole
 // actions, as if every stage of the rank had the least memory and the longest
 // time among them; exact for one stage. The second is the fractional knapsack:
-// if stages differ, it is exact apart from fractions of actions and `most`.
+// it allows fractions of actions and ignores `most`, but is otherwise exact,
+// also if stages differ.
 //
 //===----------------------------------------------------------------------===//
 

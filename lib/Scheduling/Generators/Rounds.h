@@ -26,7 +26,7 @@ std::vector<int64_t> rounds(const ScheduleShape &shape, int64_t rank,
 
 /// Rank r runs (v - 1) G + forwardsPerHop (p - 1 - r) forwards, then alternates
 /// forwards and backwards, both in the order of rounds(). If backwards are
-/// `split`, the W of an I comes r I later.
+/// `split`, the W that belongs to an I runs after r more I.
 Result<Schedule> depthFirst(const char *kind, const ScheduleShape &shape,
                             int64_t forwardsPerHop, bool split);
 

@@ -42,7 +42,8 @@ int64_t bytesOf(std::string_view type) {
   return std::max(std::stol(bits) / 8, 1L);
 }
 
-/// The bits of a number, such as 3, -1 or 0f3F800000; none for other text.
+/// The bits of a number, such as 3, -1 or 0f3F800000; 1 for `true` and 0 for
+/// `false`; none for other text.
 std::optional<uint64_t> numberIn(std::string_view text) {
   std::string digits(text);
   if (text == "true" || text == "false")
@@ -61,10 +62,16 @@ std::string withoutComments(std::string_view text) {
     std::string_view two = text.substr(i, 2);
     if (two == "//")
       i = std::min(text.find('\n', i), text.size());
-    else if (two == "/*")
-      i = std::min(text.find("*/", i), text.size()) + 1;
-    if (two != "/*" && i < text.size())
-      kept += text[i];
+    if (two != "/*") {
+      if (i < text.size())
+        kept += text[i];
+      continue;
+    }
+    size_t end = std::min(text.find("*/", i), text.size());
+    kept += ' ';
+    kept.append(size_t(std::count(text.begin() + i, text.begin() + end, '\n')),
+                '\n');
+    i = end + 1;
   }
   return kept;
 }
@@ -119,7 +126,8 @@ public:
   }
 
 private:
-  /// Reads the text before the character `end`; false if it goes on after it.
+  /// Reads the text before the character `end`; false if the statement that it
+  /// begins goes on after that character.
   bool read(std::string_view text, char end) {
     bool isEntry = text.find(".entry ") != text.npos;
     if (end == '\n')
@@ -173,7 +181,7 @@ private:
   }
 
   void finish() {
-    instruction("ret"); // Also after the last instruction.
+    instruction("ret"); // A kernel also ends after its last instruction.
     for (auto &[from, label] : names.branches)
       kernel.code[from].target =
           find(names.labels, label, "a label that is nowhere");
@@ -363,7 +371,8 @@ private:
   int device, line = 1, depth = 0; ///< of brackets
   Module module;
   Kernel kernel;
-  /// Addresses of arrays, in the module or in the current kernel.
+  /// Addresses of arrays in the module or in the current kernel, and offsets of
+  /// the kernel's parameters.
   using Symbols = std::unordered_map<std::string, int64_t>;
   Symbols symbols;
   std::vector<std::string> dynamicArrays; ///< all at the same address

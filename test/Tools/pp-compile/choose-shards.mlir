@@ -34,7 +34,7 @@
 // NOWHERE: error: choosing the number of shards needs a cluster; name one, such as --cluster=local:4
 // ORDER: error: the number of shards can be chosen for a schedule by name, such as 1f1b, or for the planner's own, but not for 'auto'
 // WORD: error: --tensor-parallel must be auto, a grid such as 2x2, or a positive number, but is 'some'
-// BACK: remark: layers over 2 shards have no plan: the planner of gangs has only schedules that go around them, not 'zb-v'; use another one, such as interleaved-zb, or give --tensor-parallel=N and --stages
+// BACK: remark: layers over 2 shards have no plan: the planner of gangs has only schedules with linear or loop placement, not 'zb-v'; use another schedule, such as interleaved-zb, or give --tensor-parallel=N and --stages
 // NAMED: pipeline.schedule @gpipe of @plan kind "gpipe"
 
 func.func @step(%up: tensor<4x12xf32> {pipeline.role = "parameter", pipeline.name = "up"},

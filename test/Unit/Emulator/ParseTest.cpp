@@ -61,6 +61,11 @@ INSTANTIATE_TEST_SUITE_P(
         Case{".entry k() .cluster_dim 2 {}",
              "a directive that is not known: '.cluster_dim'"}));
 
+TEST(Ptx, CommentsKeepLinesAndSeparateTokens) {
+  EXPECT_EQ(refusal(".version 8.0\n/* two\nlines */.tex/**/.u32 x;"),
+            "line 3: a declaration that is not known: '.tex .u32 x'");
+}
+
 class UnknownStatement : public testing::TestWithParam<Case> {};
 
 TEST_P(UnknownStatement, IsRefused) {
