@@ -453,6 +453,18 @@ def test_shards_send_what_a_formula_says(tmp_path, imported):
         assert sent(artifact, folder, "mpirun", "--allow-run-as-root", "--oversubscribe", "-n", ways) == threads
 
 
+@pytest.mark.parametrize("ways", (2, 4))
+def test_a_parallel_block_has_one_sum(tmp_path, imported, ways):
+    """Attention and perceptron have the same input, and the residual and both biases are added to one sum of what they make: with
+    a join before it, half of the bytes of a block in which one follows the other."""
+    folder, layers, width, rows = imported("gpt.py:gpt_parallel"), 2, 32, 2 * 16
+    artifact = compiled(folder, tmp_path / "step.swx", ways, f"{GPT},params/head=1,params/wte=0")
+    formula = 8 * MICROBATCHES * (ways - 1) * rows * ((2 * layers + 2) * width + 2)
+    target, loss = 4 * MICROBATCHES * (ways - 1) * rows, 4 * MICROBATCHES * (ways - 1)
+    assert sum(sent(artifact, folder)) == formula + target + loss
+    agrees_with_jax(artifact, folder)
+
+
 @NEEDED
 def test_devices_send_what_threads_do(tmp_path, imported):
     folder, flags = imported("gpt.py:gpt"), ("--data-parallel=2",)

@@ -9,6 +9,7 @@ STAGEWRIGHT_GPT="V,D,H,L,T,B" (or names, "L=24,T=32") sets vocabulary, width, he
     gpt_dropout   dropout after attention and perceptron, from a random key
     gpt_bfloat16  bfloat16 activations, float32 parameters and loss
     gpt_forward   the logits only, no gradients
+    gpt_parallel  small, with attention and perceptron of each block side by side, and biases behind both
     gpt_deep      small, with eight layers, for many stages
     gpt_slices    small, with seven samples to share among replicas
     gpt_slices_dropout  gpt_slices with dropout
@@ -56,6 +57,12 @@ def block(p, x, heads, drop=identity):
         return x + drop(jax.nn.gelu(layer_norm(p["ln2"], x) @ p["fc"]) @ p["proj"], 1)
 
 
+def parallel_block(p, x, heads):
+    with jax.named_scope("both"):
+        h = layer_norm(p["ln1"], x)
+        return x + (attention(p, h, heads) + p["o_bias"]) + (jax.nn.gelu(h @ p["fc"]) @ p["proj"] + p["proj_bias"])
+
+
 def embed(p, ids):
     with jax.named_scope("embed"):
         return p["wte"][ids] + p["wpe"][None]
@@ -79,6 +86,15 @@ def loss(params, ids, tgt, heads):
     for i, layer in enumerate(params["h"]):
         with jax.named_scope(f"h{i}"):
             x = block(layer, x, heads)
+    with jax.named_scope("head"):
+        return mean_token_loss(head(params, x), tgt)
+
+
+def parallel_loss(params, ids, tgt, heads):
+    x = embed(params, ids)
+    for i, layer in enumerate(params["h"]):
+        with jax.named_scope(f"h{i}"):
+            x = parallel_block(layer, x, heads)
     with jax.named_scope("head"):
         return mean_token_loss(head(params, x), tgt)
 
@@ -123,6 +139,14 @@ def parameters(V, D, L, T, tied=False, **_):
     return p
 
 
+def parallel_parameters(D, **rest):
+    p, n = parameters(D=D, **rest), normals()
+    for layer in p["h"]:
+        del layer["ln2"]
+        layer |= dict(o_bias=n(D), proj_bias=n(D))
+    return p
+
+
 def _made(function, parameters_of, *more, default=DEFAULT):
     s = sizes("STAGEWRIGHT_GPT", **default)
     step = jax.value_and_grad(functools.partial(function, heads=s["H"]))
@@ -131,6 +155,10 @@ def _made(function, parameters_of, *more, default=DEFAULT):
 
 def gpt():
     return _made(loss, parameters)
+
+
+def gpt_parallel():
+    return _made(parallel_loss, parallel_parameters, default={**DEEP, "L": 2})
 
 
 def gpt_deep():

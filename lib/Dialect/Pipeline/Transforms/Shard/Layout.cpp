@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Layout.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "stagewright/Dialect/LLVM.h"
 
 namespace stagewright::pipeline {
@@ -148,6 +149,33 @@ Value takePart(OpBuilder &builder, Location loc, Value whole, Layout layout,
       tensor::ExtractSliceOp::create(builder, loc, own.expanded, chunks,
                                      place.offsets, place.sizes, place.strides);
   return tensor::CollapseShapeOp::create(builder, loc, part, taken, own.groups);
+}
+
+Value padPart(OpBuilder &builder, Location loc, RankedTensorType type,
+              Value part, Layout layout, int64_t ways, int64_t shard) {
+  Chunks all(type, layout);
+  ChunkParts places = chunkPartsOf(type, layout, ways);
+  bool chunked = layout.outer != 1;
+  RankedTensorType shape = chunked ? all.expanded : type;
+  if (chunked) {
+    Chunks own(cast<RankedTensorType>(part.getType()), layout);
+    part = tensor::ExpandShapeOp::create(builder, loc, own.expanded, part,
+                                         own.groups);
+  }
+  SmallVector<OpFoldResult> low(size_t(shape.getRank()),
+                                builder.getIndexAttr(0)),
+      high(low);
+  low[size_t(layout.dim + chunked)] = builder.getIndexAttr(places.start(shard));
+  high[size_t(layout.dim + chunked)] =
+      builder.getIndexAttr(places.size - places.start(shard + 1));
+  Value zero = arith::ConstantOp::create(
+      builder, loc, builder.getZeroAttr(type.getElementType()));
+  Value padded =
+      tensor::PadOp::create(builder, loc, shape, part, low, high, zero);
+  return chunked ? tensor::CollapseShapeOp::create(builder, loc, type, padded,
+                                                   all.groups)
+                       .getResult()
+                 : padded;
 }
 
 Value joinParts(OpBuilder &builder, Location loc, RankedTensorType type,

@@ -92,6 +92,11 @@ std::optional<Layout> aroundRange(Layout layout, int64_t size, int64_t first,
 mlir::Value takePart(mlir::OpBuilder &builder, mlir::Location loc,
                      mlir::Value whole, Layout layout, int64_t ways,
                      int64_t shard);
+/// A value of `type` that has `part`, which `shard` holds, and else zeros. The
+/// sum of those of all shards is the whole value.
+mlir::Value padPart(mlir::OpBuilder &builder, mlir::Location loc,
+                    mlir::RankedTensorType type, mlir::Value part,
+                    Layout layout, int64_t ways, int64_t shard);
 /// The whole value, of `type`, from the parts of the shards.
 mlir::Value joinParts(mlir::OpBuilder &builder, mlir::Location loc,
                       mlir::RankedTensorType type, mlir::ValueRange parts,

@@ -104,29 +104,29 @@ bool Sharder::isOnSplitLevel(ArrayRef<Level> levels) {
 
 bool Sharder::copyMoves(linalg::LinalgOp op) {
   SmallVector<OpOperand *> inputs = op.getDpsInputOperands();
-  bool partial = !inputs.empty() && llvm::all_of(inputs, [&](OpOperand *in) {
+  auto isPartial = [&](OpOperand *in) {
     return isa<RankedTensorType>(in->get().getType()) &&
            layoutOf(in->get()).kind == Layout::Partial;
-  });
+  };
+  bool partial = kept.contains(op)
+                     ? llvm::any_of(inputs, isPartial)
+                     : !inputs.empty() && llvm::all_of(inputs, isPartial);
   // If all inputs are whole already, there is no message to save.
   partial &= llvm::any_of(
       inputs, [&](OpOperand *in) { return entryOf(in->get()).boxed.empty(); });
   if (!partial || !keepsPartial(op))
     return false;
-  SmallVector<Level> levels;
-  for (OpOperand *input : inputs)
-    levels.push_back(levelOf(input->get(), /*isWhole=*/false));
-  enter(*op, isOnSplitLevel(levels), levels);
-  SmallVector<Value> copies;
-  for (int64_t shard = 0; shard < ways; ++shard) {
-    SmallVector<Value> operands;
-    for (OpOperand &operand : op->getOpOperands())
-      operands.push_back(op.isDpsInit(&operand)
-                             ? whole(operand.get(), shard)
-                             : entryOf(operand.get()).copies[shard]);
-    copies.push_back(
-        copyWith(*op, operands, op->getResultTypes(), shard)->getResult(0));
+  SmallVector<Level> levels, ofPartial;
+  for (OpOperand *input : inputs) {
+    levels.push_back(
+        levelOf(input->get(), layoutOf(input->get()).kind == Layout::Largest));
+    if (isPartial(input))
+      ofPartial.push_back(levels.back());
   }
+  enter(*op, isOnSplitLevel(ofPartial), levels);
+  SmallVector<Value> copies;
+  for (int64_t shard = 0; shard < ways; ++shard)
+    copies.push_back(addPartial(op, shard));
   bool isProduct = llvm::any_of(inputs, [&](OpOperand *input) {
     return entryOf(input->get()).isProduct;
   });

@@ -127,7 +127,8 @@ bool Sharder::copyTensorOp(Operation &op) {
     Layout dest = layoutOf(op.getOperand(1));
     if (first.isSplit() || dest.isSplit())
       plan = planInsert(cast<tensor::InsertSliceOp>(op), first, dest, ways);
-  } else if (first.kind == Layout::Partial && !isa<tensor::PadOp>(op)) {
+  } else if (first.kind == Layout::Partial &&
+             (!isa<tensor::PadOp>(op) || kept.contains(&op))) {
     plan = Plan{{first}, first};
   } else if (first.isSplit()) {
     auto moved = [&](std::optional<Layout> result) {

@@ -167,8 +167,16 @@ Location Sharder::at(Operation *op, int64_t shard) {
 //===----------------------------------------------------------------------===//
 
 void Sharder::copy(Block &block) {
-  for (Operation &op : block.without_terminator())
-    copy(op);
+  if (graph)
+    sums = SumTrees(block);
+  for (Operation &op : block.without_terminator()) {
+    if (waits(op))
+      continue;
+    if (waiting.contains(&op))
+      copySum(op);
+    else
+      copy(op);
+  }
 }
 
 static bool makesTensors(Operation &op) {
@@ -192,7 +200,8 @@ void Sharder::copy(Operation &op) {
     return copyShared(op);
   auto structured = dyn_cast<linalg::LinalgOp>(op);
   bool done = structured
-                  ? copyStructured(structured) || copyMoves(structured) ||
+                  ? (kept.contains(&op) && copyMoves(structured)) ||
+                        copyStructured(structured) || copyMoves(structured) ||
                         copyLookup(structured) || copyScattered(structured)
                   : copyTensorOp(op);
   if (traced && entry)

@@ -38,6 +38,7 @@
 #define STAGEWRIGHT_LIB_DIALECT_PIPELINE_TRANSFORMS_SHARD_SHARDER_H
 
 #include "Layout.h"
+#include "SumTrees.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/IRMapping.h"
@@ -81,6 +82,9 @@ mlir::Value lookedUpTable(mlir::linalg::LinalgOp op);
 /// Whether `op` maps partial sums to a partial sum: it only moves, rounds or
 /// adds up its one input, or adds its two inputs.
 bool keepsPartial(mlir::linalg::LinalgOp op);
+
+/// Whether `op` pads a tensor with zeros, and only that.
+bool padsWithZero(mlir::tensor::PadOp op);
 
 /// Whether result `number` is a sum that starts from zero.
 bool isSumFromZero(mlir::linalg::LinalgOp op, unsigned number);
@@ -149,6 +153,8 @@ public:
   Boxes boxes;
 
 private:
+  static constexpr int64_t kNoLevel = std::numeric_limits<int64_t>::max();
+
   /// A level of the forward, or of the backward; -1, that of arguments, is
   /// below all others.
   struct Level {
@@ -162,6 +168,7 @@ private:
     /// The part of an even level that comes later: the tail, or in the backward
     /// the head.
     Level later() const { return {number, backward, !backward}; }
+    friend bool operator==(const Level &, const Level &) = default;
   };
   struct Entry {
     Layout layout;
@@ -217,6 +224,33 @@ private:
   /// layouts.
   mlir::Operation *copyPart(mlir::linalg::LinalgOp op, const SplitLoop &loop,
                             llvm::ArrayRef<Layout> results, int64_t shard);
+
+  //===--- Sums of partial and other values -------------------------------===//
+  using SumNodes = llvm::SetVector<mlir::Operation *>;
+  /// What a value of a tree of additions costs until it is not partial.
+  struct SumCost {
+    int64_t bytes = 0;          ///< Of partial values that are summed.
+    std::optional<Level> level; ///< Of these values.
+    bool isAlike = true;        ///< Whether all of these have this level.
+    /// The last levels of other values, of the forward and of the backward.
+    int64_t forward = -1, backward = kNoLevel;
+  };
+  /// Whether `op` adds partial and other values, and waits for the root of its
+  /// tree, with which it is copied.
+  bool waits(mlir::Operation &op);
+  /// Copies `root` and the operations that wait for it.
+  void copySum(mlir::Operation &root);
+  /// The least cost of `value`, computed by `nodes`. Records in `summed` the
+  /// nodes whose results are to be summed instead of their addends.
+  SumCost costOf(mlir::Value value, const SumNodes &nodes);
+  /// Records in `kept` the nodes up to those in `summed`; `keeps`: the result
+  /// of `value`'s reader is partial.
+  void keepSums(mlir::Value value, const SumNodes &nodes, bool keeps);
+  /// What `shard` adds if `old`, in any layout, is an addend of a partial
+  /// value; null if that is zero.
+  mlir::Value addend(mlir::Value old, int64_t shard);
+  /// The result of `op` in `shard` as a partial value.
+  mlir::Value addPartial(mlir::linalg::LinalgOp op, int64_t shard);
 
   //===--- Values ---------------------------------------------------------===//
   Entry &entryOf(mlir::Value old);
@@ -289,8 +323,12 @@ private:
   mlir::OpBuilder &builder;
   SplitTrace *traced = nullptr;
   llvm::DenseMap<mlir::Value, Entry> entries;
-  Level here;             ///< Of what is being written.
-  bool isForward = false; ///< Whether that is for the forward.
+  SumTrees sums;
+  llvm::DenseMap<mlir::Operation *, SumNodes> waiting; ///< By root.
+  llvm::DenseSet<mlir::Operation *> summed;            ///< See costOf().
+  llvm::DenseSet<mlir::Operation *> kept; ///< Their results are partial.
+  Level here;                             ///< Of what is being written.
+  bool isForward = false;                 ///< Whether that is for the forward.
   llvm::DenseMap<int64_t, std::string> names; ///< Of levels.
   llvm::StringMap<int64_t> topOfScope;        ///< Highest level in the forward.
   /// By argument: levels of the forward that read it.
