@@ -7,7 +7,6 @@
 
 #include "GridGraph.h"
 #include "Sharder.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
 
 namespace stagewright::pipeline {
@@ -106,21 +105,9 @@ void GridGraph::findGradients() {
     if (!of)
       continue;
     Value argument = step.getFunctionBody().getArgument(unsigned(of.getInt()));
-    SmallVector<Value> open{value};
-    while (!open.empty()) {
-      Value own = open.pop_back_val();
-      Operation *op = own.getDefiningOp();
-      if (!op || !gradientOf.try_emplace(own, argument).second)
-        continue;
-      auto structured = dyn_cast<linalg::LinalgOp>(op);
-      bool isMoved = isShapeOp(*op) ||
-                     isa<tensor::InsertSliceOp, arith::AddFOp, arith::AddIOp,
-                         linalg::AddOp>(op) ||
-                     (structured && structured.getNumReductionLoops() == 0 &&
-                      structured.getNumDpsInputs() == 1);
-      if (isMoved)
-        llvm::append_range(open, op->getOperands());
-    }
+    forPartsOfGradient(value, /*throughSums=*/true, [&](Value part) {
+      return gradientOf.try_emplace(part, argument).second;
+    });
   }
 }
 

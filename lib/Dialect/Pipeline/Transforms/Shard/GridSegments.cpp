@@ -6,8 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "GridSegments.h"
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "Sharder.h"
 #include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
 
 namespace stagewright::pipeline {
@@ -91,31 +90,27 @@ bool Segmenter::savesBytes(unsigned number) const {
   if (GridGraph::reduces(entry.op))
     return false;
   bool isAlike = grid.isBackward(number), any = false, all = true;
-  int64_t bytes = 0;
-  for (OpResult value : entry.op->getResults()) {
-    bytes += bytesOf(value.getType());
+  for (OpResult value : entry.op->getResults())
     grid.forUses(value, [&](OpOperand &, unsigned user) {
       any = true;
       all &= grid.isBackward(user) == isAlike && !grid.crosses(number, user) &&
              follows(number, user);
     });
-  }
-  // Its results no longer cross, but what it reads does.
-  for (Value value : entry.operands) {
+  auto staysBefore = [&](Value value) {
     int maker = grid.graph.indexOf(value);
     if (maker < 0 || !grid.isPlaced(unsigned(maker)))
-      continue;
-    all &= !grid.crosses(unsigned(maker), number);
-    bool crosses = false;
+      return false;
+    bool isSame = grid.isBackward(unsigned(maker)) == isAlike, crosses = false;
     grid.forUses(value, [&](OpOperand &, unsigned user) {
       crosses |= user != number && follows(number, user);
     });
-    bool isSame = grid.isBackward(unsigned(maker)) == isAlike;
-    if (!crosses && isSame)
-      bytes -= bytesOf(value.getType());
     // What the forward of this segment makes is not there before it.
-    all &= isSame || segments[size_t(maker)] < segments[number];
-  }
+    all &= !grid.crosses(unsigned(maker), number) &&
+           (isSame || segments[size_t(maker)] < segments[number]);
+    return isSame && !crosses;
+  };
+  int64_t bytes =
+      savedBytes(entry.op->getResults(), entry.operands, staysBefore);
   return any && all && bytes > 0;
 }
 

@@ -14,7 +14,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "Sharder.h"
-#include "stagewright/Analysis/Work.h"
 #include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
 #include "stagewright/Dialect/Pipeline/Transforms/ShardPlace.h"
 
@@ -76,25 +75,20 @@ bool Mover::savesBytes(Operation &op, const Point &point) {
         !reader->isBehind(point))
       return false;
   }
-  // Its results no longer cross, but what it reads from this side of the cut
-  // does, unless it crosses already.
-  int64_t bytes = 0;
-  for (Type type : op.getResultTypes())
-    bytes += bytesOf(type);
-  for (OpOperand *input : structured.getDpsInputOperands()) {
-    Operation *maker = input->get().getDefiningOp();
+  // What it reads from this side of the cut crosses then, unless it does so
+  // already.
+  auto staysBefore = [&](Value input) {
+    Operation *maker = input.getDefiningOp();
     std::optional<Point> source = maker ? pointOf(maker) : std::nullopt;
-    if (!source || source->backward != point.backward ||
-        source->isBehind(point))
-      continue;
-    bool crosses = llvm::any_of(input->get().getUsers(), [&](Operation *user) {
-      std::optional<Point> reader = pointOf(user);
-      return user != &op && reader && reader->isBehind(point);
-    });
-    if (!crosses)
-      bytes -= bytesOf(input->get().getType());
-  }
-  return bytes > 0;
+    return source && source->backward == point.backward &&
+           !source->isBehind(point) &&
+           llvm::none_of(input.getUsers(), [&](Operation *user) {
+             std::optional<Point> reader = pointOf(user);
+             return user != &op && reader && reader->isBehind(point);
+           });
+  };
+  return savedBytes(op.getResults(), structured.getDpsInputs(), staysBefore) >
+         0;
 }
 
 void Mover::run() {

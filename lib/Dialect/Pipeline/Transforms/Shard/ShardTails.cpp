@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Sharder.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "stagewright/Analysis/Work.h"
 
 namespace stagewright::pipeline {
 
@@ -95,19 +97,43 @@ ArrayRef<Value> Sharder::sentFrom(Value old) {
   return entry.sent;
 }
 
-void Sharder::setGradient(Value value, Value argument) {
-  // Also records `argument` for the values from which `value` is computed, up
-  // to the operation that sums over rows.
-  while (Operation *op = value.getDefiningOp()) {
-    gradientOf[value] = argument;
+void forPartsOfGradient(Value gradient, bool throughSums,
+                        function_ref<bool(Value)> take) {
+  SmallVector<Value> open{gradient};
+  while (!open.empty()) {
+    Value value = open.pop_back_val();
+    Operation *op = value.getDefiningOp();
+    if (!op || !take(value))
+      continue;
     auto structured = dyn_cast<linalg::LinalgOp>(op);
     bool isMoved = structured ? structured.getNumReductionLoops() == 0 &&
                                     structured.getNumDpsInputs() == 1
                               : isShapeOp(*op) && op->getNumOperands() == 1;
-    if (!isMoved)
-      break;
-    value = op->getOperand(0);
+    bool isSum =
+        isShapeOp(*op) || isa<arith::AddFOp, arith::AddIOp, linalg::AddOp>(op);
+    if (throughSums && (isMoved || isSum))
+      llvm::append_range(open, op->getOperands());
+    else if (isMoved)
+      open.push_back(op->getOperand(0));
   }
+}
+
+int64_t savedBytes(ValueRange results, ValueRange operands,
+                   function_ref<bool(Value)> staysBefore) {
+  int64_t bytes = 0;
+  for (Value value : results)
+    bytes += bytesOf(value.getType());
+  for (Value value : operands)
+    if (staysBefore(value))
+      bytes -= bytesOf(value.getType());
+  return bytes;
+}
+
+void Sharder::setGradient(Value value, Value argument) {
+  forPartsOfGradient(value, /*throughSums=*/false, [&](Value part) {
+    gradientOf[part] = argument;
+    return true;
+  });
 }
 
 } // namespace stagewright::pipeline

@@ -83,6 +83,19 @@ mlir::Value lookedUpTable(mlir::linalg::LinalgOp op);
 /// adds up its one input, or adds its two inputs.
 bool keepsPartial(mlir::linalg::LinalgOp op);
 
+/// Calls `take` with the values from which `gradient` is computed, itself
+/// first, up to and with those that sum over rows: through operations that move
+/// their only input, and if `throughSums` also through sums and joins. Goes no
+/// further where `take` returns false.
+void forPartsOfGradient(mlir::Value gradient, bool throughSums,
+                        llvm::function_ref<bool(mlir::Value)> take);
+
+/// The bytes that no longer cross a cut if an operation with `results` moves
+/// behind it: those of the results, less those of the operands for which
+/// `staysBefore` holds, which have not crossed it.
+int64_t savedBytes(mlir::ValueRange results, mlir::ValueRange operands,
+                   llvm::function_ref<bool(mlir::Value)> staysBefore);
+
 /// Whether `op` pads a tensor with zeros, and only that.
 bool padsWithZero(mlir::tensor::PadOp op);
 
