@@ -5,6 +5,9 @@
 // RUN: pp-opt %s --pipeline-shard="grid=2,3" | FileCheck %s --check-prefix=UNEVEN
 // RUN: pp-opt %s --pipeline-shard="ways=2" 2>&1 | FileCheck %s --check-prefix=ONE --implicit-check-not=remark:
 // RUN: pp-opt %s --pipeline-shard="ways=2 hints=[ac]=1,b=0" 2>&1 | FileCheck %s --check-prefix=ALL --implicit-check-not=remark:
+// RUN: sed 's/array<i64: 0, -1>/0 : i64, pipeline.split_derived/' %s | pp-opt --pipeline-shard="grid=2,2" 2>&1 | FileCheck %s --check-prefix=DERIVED --implicit-check-not=remark:
+// DERIVED: remark: a constraint would split dimension 0 of parameter 'b' over one axis, but the shards form a grid of 2 axes; it stays whole; to follow constraints, import the model with --shard-axis=AXIS,AXIS
+// DERIVED: tensor<8x4xf32> {{{[^}]*}}pipeline.name = "b"
 // DEFINE: %{edit} =
 // DEFINE: %{refused} = sed %{edit} %s | not pp-opt --pipeline-shard="grid=2,2" 2>&1 | FileCheck %s --check-prefix
 // REDEFINE: %{edit} = 's/array<i64: 0, -1>/0 : i64/'

@@ -24,6 +24,8 @@
 // CHUNKS: error: batch 'x' of type 'tensor<8x16xf32>' cannot be split over 2 shards of the second axis by 'x=0:2;0': the first axis splits chunks of dimension 0, and the second cannot split these parts of a batch; give one of them another dimension or 'whole'
 // RUN: not pp-opt %s --pipeline-shard="grid=3,2 hints=x=0;0" 2>&1 | FileCheck %s --check-prefix=THIRDS
 // THIRDS: error: batch 'x' of type 'tensor<8x16xf32>' cannot be split over 2 shards of the second axis by 'x=0;0': dimension 0 must be a multiple of 3, and at least 6, got 8
+// RUN: not pp-opt %s --pipeline-shard="grid=3,2 hints=x=0:1:2;0" 2>&1 | FileCheck %s --check-prefix=UNEVEN
+// UNEVEN: error: batch 'x' of type 'tensor<8x16xf32>' cannot be split over 2 shards of the second axis by 'x=0:1:2;0': the first axis splits dimension 0, in units of 2, into parts that are not equal, and the second cannot split these parts of a batch; give one of them another dimension or 'whole'
 // RUN: not pp-opt %s --pipeline-shard="grid=2,2,2 hints=w=0;1;1" 2>&1 | FileCheck %s --check-prefix=AXES
 // RUN: not pp-opt %s --pipeline-shard="grid=2,1 hints=w=0;1" 2>&1 | FileCheck %s --check-prefix=AXES
 // AXES: error: a grid of shards has two axes, each of 2 to 1024 shards

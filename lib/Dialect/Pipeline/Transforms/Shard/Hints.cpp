@@ -7,22 +7,13 @@
 
 #include "Hints.h"
 #include "../SplitHints.h"
+#include "HintText.h"
 #include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
 #include "stagewright/Dialect/Pipeline/IR/Roles.h"
 #include "llvm/ADT/StringSet.h"
-#include "llvm/Support/GlobPattern.h"
 
 namespace stagewright::pipeline {
 namespace {
-
-/// One hint of `--shard`.
-struct Hint {
-  std::string text;
-  llvm::GlobPattern names;
-  SmallVector<Layout, 2> layouts; ///< By axis, up to the one that is read.
-  bool isAuto = false;
-  bool used = false;
-};
 
 /// An argument of the step, usually a parameter.
 struct Parameter {
@@ -61,17 +52,28 @@ std::string ShardAxis::text() const {
              : shards;
 }
 
-/// The layout of a batch in which each of the equal parts that the axes before
-/// take of its dimension is split as `layouts` say for the last axis: a batch
-/// stays one argument. Nothing if the parts are not in a row.
-static std::optional<Layout> insideParts(ArrayRef<Layout> layouts,
-                                         ShardAxis axis) {
+/// The layout of a batch of `type` in which each of the equal parts that the
+/// axes before take of its dimension is split as `layouts` say for the last
+/// axis: a batch stays one argument. Nothing, with a reason in `why`, if these
+/// parts are not equal, or not in a row.
+static std::optional<Layout> insideParts(RankedTensorType type,
+                                         ArrayRef<Layout> layouts,
+                                         ShardAxis axis, std::string &why) {
   Layout layout = layouts.back();
   for (auto [before, ways] : llvm::zip(layouts.drop_back(), axis.sizes)) {
     if (!layout.isSplit() || !before.isSplit() || before.dim != layout.dim)
       continue;
-    if (before.outer != 1)
+    bool isRow = before.outer == 1;
+    if (!isRow ||
+        (type && before.unit > 1 && !fitsEvenly(type, before, ways))) {
+      why = (isRow ? "the first axis splits dimension "
+                   : "the first axis splits chunks of dimension ") +
+            std::to_string(layout.dim) +
+            (isRow ? ", in units of " + std::to_string(before.unit) +
+                         ", into parts that are not equal"
+                   : "");
       return std::nullopt;
+    }
     layout.outer *= ways;
   }
   return layout;
@@ -79,12 +81,13 @@ static std::optional<Layout> insideParts(ArrayRef<Layout> layouts,
 
 FailureOr<Layout> Parameter::take(ArrayRef<Layout> layouts, ShardAxis axis,
                                   const Twine &source) {
+  auto type = dyn_cast<RankedTensorType>(step.getArgumentTypes()[number]);
+  std::string why;
   std::optional<Layout> inside =
-      isBatch() ? insideParts(layouts, axis) : layouts.back();
+      isBatch() ? insideParts(type, layouts, axis, why) : layouts.back();
   Layout layout = inside.value_or(layouts.back());
   if (!layout.isSplit())
     return layout;
-  auto type = dyn_cast<RankedTensorType>(step.getArgumentTypes()[number]);
   if (inside && type && fits(type, layout, axis.ways())) {
     if (fitsEvenly(type, layout, axis.ways()))
       layout.unit = 1;
@@ -99,9 +102,8 @@ FailureOr<Layout> Parameter::take(ArrayRef<Layout> layouts, ShardAxis axis,
   if (!type || layout.dim >= type.getRank())
     return error << "it has no dimension " << layout.dim;
   if (!inside)
-    return error << "the first axis splits chunks of dimension " << layout.dim
-                 << ", and the second cannot split these parts of a batch; "
-                 << "give one of them another dimension or 'whole'";
+    return error << why << ", and the second cannot split these parts of a "
+                 << "batch; give one of them another dimension or 'whole'";
   error << "dimension " << layout.dim << " must be ";
   if (int64_t multiple = layout.outer * layout.unit; multiple != 1)
     error << "a multiple of " << multiple << ", and ";
@@ -156,93 +158,211 @@ static std::optional<Layout> derivedLayout(Parameter parameter, Layout layout,
                                                : std::nullopt;
 }
 
-static FailureOr<Hint> readHint(Location loc, StringRef text, ShardAxis axis) {
-  auto fail = [&](const Twine &why) {
-    return emitError(loc) << "'" << text
-                          << "' does not say how a parameter is split: " << why
-                          << "; write GLOB=DIM, GLOB=whole, GLOB=auto, "
-                             "GLOB=DIM:CHUNKS as in */qkv=1:3, or "
-                             "GLOB=DIM:CHUNKS:UNIT";
-  };
-  auto [names, where] = text.rsplit('=');
-  SmallVector<StringRef> entries;
-  where.split(entries, ';');
-  if (axis.isOfGrid() && where == "whole")
-    entries.resize(axis.sizes.size(), where);
-  if (axis.isOfGrid() && (entries.size() != axis.sizes.size() ||
-                          llvm::is_contained(entries, "auto")))
-    return emitError(loc)
-           << "'" << text << "' does not say how a parameter is split over a "
-           << "grid; write GLOB=whole, or a dimension or 'whole' for each of "
-           << "its " << axis.sizes.size() << " axes, as */w=0;1";
-  if (!axis.isOfGrid() && entries.size() > 1)
-    return fail("entries for several axes need a grid of shards, as of 2x2");
-  if (names.empty())
-    return fail("it has no name");
-  bool isAuto = where == "auto";
-  SmallVector<Layout, 2> layouts;
-  for (StringRef entry : ArrayRef(entries).take_front(axis.number + 1)) {
-    Layout &layout = layouts.emplace_back();
-    if (entry == "whole" || isAuto)
-      continue;
-    auto [dim, rest] = entry.split(':');
-    auto [chunks, unit] = rest.split(':');
-    layout = Layout::split(0);
-    if (dim.getAsInteger(10, layout.dim) || layout.dim < 0)
-      return fail("it has no dimension");
-    if (!chunks.empty() &&
-        (chunks.getAsInteger(10, layout.outer) || layout.outer < 1))
-      return fail("'" + chunks + "' is not a number of chunks");
-    if (!unit.empty() &&
-        (unit.getAsInteger(10, layout.unit) || layout.unit < 1))
-      return fail("'" + unit + "' is not a size of units");
+namespace {
+
+/// Reads the layouts of all arguments of a step over one axis.
+class LayoutReader {
+public:
+  LayoutReader(func::FuncOp step, std::vector<Hint> hints, ShardAxis axis)
+      : step(step), hints(std::move(hints)), axis(axis),
+        number(axis.isOfGrid() ? int64_t(axis.number) : -1) {
+    result.layouts.resize(step.getNumArguments());
+    result.isStated.resize(step.getNumArguments());
   }
-  llvm::Expected<llvm::GlobPattern> glob = llvm::GlobPattern::create(names);
-  if (!glob)
-    return fail(llvm::toString(glob.takeError()));
-  return Hint{text.str(), std::move(*glob), std::move(layouts), isAuto};
+
+  FailureOr<HintedLayouts> run();
+
+private:
+  /// Whether neither a hint nor the model's file says how parameters are split.
+  bool saysNothing();
+  /// Finds the parameters with a derived split that is not followed, because
+  /// it does not split every part that the first axis leaves into equal parts.
+  void findUnfit();
+  /// Reads a batch or a constant.
+  LogicalResult readNamed(Parameter argument);
+  LogicalResult readParameter(Parameter parameter);
+  /// The layout that the model's file states; nothing if it states none that
+  /// can be followed.
+  FailureOr<std::optional<Layout>> readOwn(Parameter parameter);
+  /// Fails, or emits a remark, if the model's file splits the parameter over
+  /// another number of axes than `axis` is one of.
+  LogicalResult checkAxes(Parameter parameter);
+  void remarkOnce(bool &isNoted, const Twine &text);
+  int64_t positionOf(Parameter parameter);
+
+  func::FuncOp step;
+  std::vector<Hint> hints;
+  ShardAxis axis;
+  int64_t number; ///< Of the axis, as in ownSplit().
+  bool isOpen = false;
+  HintedLayouts result;
+  /// By position of a parameter: the type of such a part.
+  std::map<int64_t, Type> unfit;
+  llvm::StringSet<> whole; ///< Parameters of which a remark says so.
+  bool notedGrid = false, notedAxis = false; ///< Of checkAxes().
+};
+
+} // namespace
+
+void LayoutReader::remarkOnce(bool &isNoted, const Twine &text) {
+  if (!std::exchange(isNoted, true))
+    emitRemark(step.getLoc()) << text;
 }
 
-static FailureOr<std::vector<Hint>> readHints(Location loc, StringRef hints,
-                                              ShardAxis axis) {
-  std::vector<Hint> list;
-  SmallVector<StringRef> texts;
-  hints.split(texts, ',', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
-  for (StringRef text : texts) {
-    FailureOr<Hint> hint = readHint(loc, text.trim(), axis);
-    if (failed(hint))
-      return failure();
-    list.push_back(std::move(*hint));
-  }
-  return list;
+int64_t LayoutReader::positionOf(Parameter parameter) {
+  auto position = step.getArgAttrOfType<IntegerAttr>(
+      parameter.number, PipelineDialect::kPosition);
+  return position ? position.getInt() : int64_t(parameter.number);
 }
 
-/// Fails, or emits a remark, if the model's file splits the parameter over
-/// another number of axes than `axis` is one of. `isNoted`: there was a remark.
-static LogicalResult checkAxes(Parameter parameter, ShardAxis axis,
-                               bool &isNoted) {
-  func::FuncOp step = parameter.step;
+LogicalResult LayoutReader::checkAxes(Parameter parameter) {
   bool isOverGrid = isSplitOverGrid(step, parameter.number);
   auto dim = step.getArgAttrOfType<IntegerAttr>(parameter.number,
                                                 PipelineDialect::kSplitDim);
-  if (axis.isOfGrid() && dim)
+  std::string name = parameter.name().str();
+  bool isDerived = dim && ownSplit(step, parameter.number, -1)->isDerived;
+  if (axis.isOfGrid() && isDerived) {
+    notedAxis |= axis.number > 0; // The first axis notes it.
+    remarkOnce(notedAxis,
+               "a constraint would split dimension " + Twine(dim.getInt()) +
+                   " of parameter '" + name +
+                   "' over one axis, but the shards "
+                   "form a grid of " +
+                   Twine(axis.sizes.size()) +
+                   " axes; it stays whole; to follow constraints, import the "
+                   "model with --shard-axis=AXIS,AXIS");
+  } else if (axis.isOfGrid() && dim) {
     return emitError(step.getLoc())
-           << "the model's own file splits parameter '" << parameter.name()
+           << "the model's own file splits parameter '" << name
            << "' over one axis, along dimension " << dim.getInt()
            << ", but the shards form a grid of " << axis.sizes.size()
            << " axes; import the model with --shard-axis=AXIS,AXIS, or let a "
-           << "hint have an entry for each axis, such as --shard='"
-           << parameter.name() << "=" << dim.getInt() << ";whole'";
-  if (!axis.isOfGrid() && isOverGrid && !isNoted) {
-    isNoted = true;
-    emitRemark(step.getLoc())
-        << "the model's own file splits parameter '" << parameter.name()
-        << "' over two axes, which is not followed, since layers are split "
-        << "over one axis of " << axis.ways() << " shards; give "
-        << "--tensor-parallel=ROWSxCOLUMNS, or import the model with "
-        << "--shard-axis=AXIS";
+           << "hint have an entry for each axis, such as --shard='" << name
+           << "=" << dim.getInt() << ";whole'";
   }
+  if (!axis.isOfGrid() && isOverGrid)
+    remarkOnce(notedGrid,
+               "the model's own file splits parameter '" + name +
+                   "' over two axes, which is not followed, since layers are "
+                   "split over one axis of " +
+                   Twine(axis.ways()) +
+                   " shards; give --tensor-parallel=ROWSxCOLUMNS, or import "
+                   "the model with --shard-axis=AXIS");
   return success();
+}
+
+bool LayoutReader::saysNothing() {
+  if (!hints.empty() || axis.isOfGrid())
+    return false;
+  for (unsigned i = 0; i < step.getNumArguments(); ++i)
+    if (auto own = ownSplit(step, i, number);
+        own && !own->isDerived && !Parameter{step, i}.isBatch())
+      return false;
+  return true;
+}
+
+void LayoutReader::findUnfit() {
+  for (unsigned i = 0; i < step.getNumArguments(); ++i) {
+    Parameter parameter{step, i};
+    std::optional<OwnSplit> own = ownSplit(step, i, number);
+    if (parameter.isOne() && own && own->isDerived &&
+        !derivedLayout(parameter, own->layout, axis))
+      unfit.try_emplace(positionOf(parameter), step.getArgumentTypes()[i]);
+  }
+}
+
+LogicalResult LayoutReader::readNamed(Parameter argument) {
+  bool isBatch = argument.isBatch();
+  auto hint = llvm::find_if(
+      hints, [&](const Hint &it) { return argument.isNamedBy(it); });
+  SmallVector<Layout, 2> stated = argument.own(axis);
+  FailureOr<Layout> layout = Layout();
+  if (hint != hints.end()) {
+    hint->used = true;
+    layout = argument.take(hint->layouts, axis, "'" + hint->text + "'");
+  } else if (axis.isOfGrid() && isBatch && !stated.empty()) {
+    layout = argument.take(stated, axis, "the model's own file");
+  } else {
+    return success();
+  }
+  if (failed(layout))
+    return failure();
+  if (!isBatch) {
+    result.layouts[argument.number] = *layout;
+    return success();
+  }
+  result.batches.resize(step.getNumArguments());
+  result.batches[argument.number] = *layout;
+  return success();
+}
+
+FailureOr<std::optional<Layout>> LayoutReader::readOwn(Parameter parameter) {
+  if (failed(checkAxes(parameter)))
+    return failure();
+  SmallVector<Layout, 2> stated = parameter.own(axis);
+  if (stated.empty())
+    return std::optional<Layout>();
+  if (ownSplit(step, parameter.number, number)->isDerived) {
+    if (auto found = unfit.find(positionOf(parameter)); found != unfit.end()) {
+      if (axis.isOfGrid() && whole.insert(parameter.name()).second)
+        emitRemark(step.getLoc())
+            << "a constraint would split dimension " << stated.back().dim
+            << " of parameter '" << parameter.name() << "', here of type "
+            << found->second << ", but not into equal parts for " << axis.text()
+            << "; it stays whole over this axis";
+      return std::optional<Layout>();
+    }
+    stated.back() = *derivedLayout(parameter, stated.back(), axis);
+  }
+  FailureOr<Layout> layout =
+      parameter.take(stated, axis, "the model's own file");
+  if (failed(layout))
+    return failure();
+  return std::optional(*layout);
+}
+
+LogicalResult LayoutReader::readParameter(Parameter parameter) {
+  unsigned i = parameter.number;
+  auto hint = llvm::find_if(
+      hints, [&](const Hint &it) { return it.names.match(parameter.name()); });
+  bool isAuto = isOpen;
+  if (hint != hints.end()) {
+    hint->used = true;
+    isAuto = hint->isAuto;
+    result.isStated[i] = !isAuto;
+    auto layout = parameter.take(hint->layouts, axis, "'" + hint->text + "'");
+    if (failed(layout))
+      return failure();
+    result.layouts[i] = *layout;
+  } else {
+    auto layout = readOwn(parameter);
+    if (failed(layout))
+      return failure();
+    if (*layout) {
+      result.layouts[i] = **layout;
+      result.isStated[i] = true;
+      isAuto = false;
+    }
+  }
+  if (isAuto)
+    result.open.push_back(i);
+  return success();
+}
+
+FailureOr<HintedLayouts> LayoutReader::run() {
+  isOpen = saysNothing();
+  findUnfit();
+  for (unsigned i = 0; i < step.getNumArguments(); ++i) {
+    Parameter argument{step, i};
+    if (failed(argument.isOne() ? readParameter(argument)
+                                : readNamed(argument)))
+      return failure();
+  }
+  for (const Hint &hint : hints)
+    if (!hint.used)
+      return emitError(step.getLoc())
+             << "no parameter has a name like '" << hint.text << "'";
+  return std::move(result);
 }
 
 FailureOr<HintedLayouts> readLayouts(func::FuncOp step, StringRef hints,
@@ -250,89 +370,7 @@ FailureOr<HintedLayouts> readLayouts(func::FuncOp step, StringRef hints,
   FailureOr<std::vector<Hint>> list = readHints(step.getLoc(), hints, axis);
   if (failed(list))
     return failure();
-  int64_t number = axis.isOfGrid() ? int64_t(axis.number) : -1;
-  bool saysNothing = list->empty() && !axis.isOfGrid(), isNoted = false;
-  for (unsigned i = 0; i < step.getNumArguments(); ++i) {
-    std::optional<OwnSplit> own = ownSplit(step, i, number);
-    saysNothing &= !own || own->isDerived || Parameter{step, i}.isBatch();
-  }
-  llvm::StringSet<> whole; // Parameters of which a remark says so.
-  HintedLayouts result;
-  result.layouts.resize(step.getNumArguments());
-  result.isStated.resize(step.getNumArguments());
-  auto setBatch = [&](unsigned i, Layout layout) {
-    result.batches.resize(step.getNumArguments());
-    result.batches[i] = layout;
-  };
-  for (unsigned i = 0; i < step.getNumArguments(); ++i) {
-    Parameter parameter{step, i};
-    SmallVector<Layout, 2> stated = parameter.own(axis);
-    bool isNamed = false;
-    for (Hint &hint : *list) {
-      if (!parameter.isNamedBy(hint))
-        continue;
-      hint.used = isNamed = true;
-      FailureOr<Layout> layout =
-          parameter.take(hint.layouts, axis, "'" + hint.text + "'");
-      if (failed(layout))
-        return failure();
-      if (parameter.isBatch())
-        setBatch(i, *layout);
-      else
-        result.layouts[i] = *layout;
-      break;
-    }
-    if (axis.isOfGrid() && parameter.isBatch() && !isNamed && !stated.empty()) {
-      FailureOr<Layout> layout =
-          parameter.take(stated, axis, "the model's own file");
-      if (failed(layout))
-        return failure();
-      setBatch(i, *layout);
-    }
-    if (!parameter.isOne())
-      continue;
-    FailureOr<Layout> layout = Layout();
-    auto hint = llvm::find_if(*list, [&](const Hint &it) {
-      return it.names.match(parameter.name());
-    });
-    bool isAuto = saysNothing;
-    if (hint != list->end()) {
-      hint->used = true;
-      isAuto = hint->isAuto;
-      result.isStated[i] = !isAuto;
-      layout = parameter.take(hint->layouts, axis, "'" + hint->text + "'");
-    } else if (failed(checkAxes(parameter, axis, isNoted))) {
-      return failure();
-    } else if (!stated.empty()) {
-      bool fits = true;
-      if (ownSplit(step, i, number)->isDerived) {
-        auto derived = derivedLayout(parameter, stated.back(), axis);
-        stated.back() = derived.value_or(stated.back());
-        fits = derived.has_value();
-      }
-      if (fits) {
-        layout = parameter.take(stated, axis, "the model's own file");
-        isAuto = false;
-        result.isStated[i] = true;
-      } else if (axis.isOfGrid() && whole.insert(parameter.name()).second) {
-        emitRemark(step.getLoc())
-            << "a constraint would split dimension " << stated.back().dim
-            << " of parameter '" << parameter.name() << "', here of type "
-            << step.getArgumentTypes()[i] << ", but not into equal parts for "
-            << axis.text() << "; it stays whole over this axis";
-      }
-    }
-    if (failed(layout))
-      return failure();
-    result.layouts[i] = *layout;
-    if (isAuto)
-      result.open.push_back(i);
-  }
-  for (const Hint &hint : *list)
-    if (!hint.used)
-      return emitError(step.getLoc())
-             << "no parameter has a name like '" << hint.text << "'";
-  return result;
+  return LayoutReader(step, std::move(*list), axis).run();
 }
 
 } // namespace stagewright::pipeline
