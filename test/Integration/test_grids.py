@@ -217,7 +217,7 @@ def test_random_conversions_of_uneven_parts(tmp_path, monkeypatch, seed):
             assert (found[str(number)] == pair.value(values)).all(), (grid, ROWS, INNER, COLUMNS, pair.source, pair.target)
 
 
-@pytest.mark.parametrize("hint", ["0;1", "1;0", "0;0", "1;1", "1:3;1:3", "1;1:3", "0:1:3;1", "1:3;0:1:3", "0;whole", "whole;1"])
+@pytest.mark.parametrize("hint", ["0;1", "1;0", "0;0", "1;1", "1:3;1:3", "1;1:3", "0:1:3;1", "1:3;0:1:3", "1:1:2;1:1:2", "0;whole", "whole;1"])
 def test_a_parameter_is_loaded_and_joined_in_uneven_parts(tmp_path, hint):
     """The loss needs every part of the parameter; the result with the gradient's role, here w + x, is joined from parts."""
     step = f"""

@@ -110,6 +110,14 @@ SliceAxes axesOf(DictionaryAttr of) {
   return axes;
 }
 
+/// `axes` of some slices of a tensor, with those of another one, which differ
+/// only in units: a slice whose parts along an axis are equal has a unit of 1.
+SliceAxes withLargestUnits(const SliceAxes &axes, SliceAxes of) {
+  for (auto [own, before] : llvm::zip(of, axes))
+    own.unit = std::max(own.unit, before.unit);
+  return of;
+}
+
 /// The numbers of `axes`, as SliceAxes::of() takes them.
 SmallVector<int64_t> numbersOf(const SliceAxes &axes) {
   SmallVector<int64_t> numbers;
@@ -169,6 +177,7 @@ FailureOr<ArrayAttr> describe(rank::StepOp step, ArrayRef<Type> types,
     int64_t size = 0;
     bool isUneven = false;
     SmallVector<RankedTensorType> types; ///< Of the slices over a grid.
+    SliceAxes axes;                      ///< Of the grid.
   };
   llvm::MapVector<int64_t, Whole> wholes; // By position.
   for (unsigned i = 0; i < types.size(); ++i) {
@@ -182,8 +191,10 @@ FailureOr<ArrayAttr> describe(rank::StepOp step, ArrayRef<Type> types,
       whole.first = i;
     whole.slices = sliced ? whole.slices + 1 : 0;
     auto type = dyn_cast<RankedTensorType>(types[i]);
-    if (type && !axesOf(of).empty())
+    if (SliceAxes axes = axesOf(of); type && !axes.empty()) {
       whole.types.push_back(type);
+      whole.axes = withLargestUnits(whole.axes, axes);
+    }
     int64_t dim = number(of, "pipeline.slice_dim", -1);
     int64_t parts = number(of, "pipeline.slice_parts", 0);
     if (!type || dim < 0 || dim >= type.getRank() ||
@@ -201,7 +212,7 @@ FailureOr<ArrayAttr> describe(rank::StepOp step, ArrayRef<Type> types,
     if (!tensor)
       return step.emitOpError()
              << "takes and returns tensors, got " << types[whole.first];
-    SliceAxes axes = axesOf(of);
+    SliceAxes axes = whole.axes;
     int64_t dim = number(of, "pipeline.slice_dim", -1);
     // Slices per row, if the tensor is a stack of sliced rows; 0: each slice is
     // a row, or a part of a tensor that is no stack.
