@@ -144,16 +144,17 @@ void Gatherer::find() {
         llvm::sort(parts);
 }
 
-/// Whether `ranks`, and those of groups that have ranks in common with them,
-/// run the same actions in the same order. If so they are one team from then
-/// on.
+/// Whether `ranks`, ascending, and those of groups that have ranks in common
+/// with them, run the same actions in the same order. If so they are one team
+/// from then on.
 bool Gatherer::runAlike(const Ranks &ranks) {
+  if (const Ranks &own = teamOf[ranks.front()];
+      std::includes(own.begin(), own.end(), ranks.begin(), ranks.end()))
+    return true;
   std::set<int64_t> all(ranks.begin(), ranks.end());
   for (int64_t rank : ranks)
     all.insert(teamOf[rank].begin(), teamOf[rank].end());
   Ranks team(all.begin(), all.end());
-  if (team == teamOf[ranks.front()])
-    return true;
   if (unlike.contains(team))
     return false;
   auto orderOf = [&](int64_t rank) {
