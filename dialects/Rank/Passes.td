@@ -19,8 +19,9 @@ def VerifyRankPrograms : Pass<"verify-rank-programs", "::mlir::ModuleOp"> {
     **Leaves** The programs as they were, each with `memory`: bytes by purpose, the arena and its live peak.
     **Never** approximates: loops are unrolled for the given number of microbatches, and every claim, send, receive and release
     is run in an abstract machine. Programs with an order have no branches that depend on data or on time, so one run that ends
-    proves that every run ends, and a run that is stuck shows the cycle. Programs with ready-first execution are marked graphs
-    (a class of Petri nets), for which the same holds.
+    proves that every run ends, and a run that is stuck shows the cycle. All ranks together begin their collectives in one
+    order: no circle of ranks, each of which begins one collective before the next, is accepted. Programs with ready-first
+    execution are marked graphs (a class of Petri nets), for which the same holds.
   }];
   let options = [
     Option<"microbatches", "microbatches", "int64_t", "0",

@@ -42,7 +42,9 @@ def Rank_AllReduceOp : Rank_CollectiveUse<"all_reduce", [AttrSizedOperandSegment
     last time.
 
     Ranks that have several sums in common begin these in the same order, since MPI and NCCL match the calls of different
-    ranks by their order.
+    ranks by their order. There is also one order of all collectives that suits every rank, since a GPU's stream waits where a
+    collective begins: if ranks 0 and 1 share a sum, 1 and 2 another one, and 2 and 0 a third, no rank may begin them so that
+    each waits for the next (`verify-rank-programs`).
 
     Example:
     ```mlir
@@ -113,7 +115,7 @@ def Rank_AllGatherOp : Rank_CollectiveUse<"all_gather"> {
     same microbatch the slot is neither read, written nor released. A rank gathers all microbatches in the same buffer, which
     no other gather uses.
 
-    Ranks begin their common gathers and sums in one order, as for `rank.all_reduce`.
+    All ranks begin gathers and sums in one order, as for `rank.all_reduce`.
 
     Example:
     ```mlir
