@@ -235,6 +235,40 @@ TEST(Manifest, StripsOfASliceOverAGridAreReadAtOnce) {
   }
 }
 
+TEST(Manifest, BytesBetweenPartsOfAResultAreReadUpToALimit) {
+  // Four microbatches, joined along dimension 1 of two rows: each slot has a
+  // half of its bytes in row 0. No memory is read.
+  Manifest manifest;
+  Interface &whole = manifest.results.emplace_back();
+  whole.combine = "concat", whole.batchDim = 1, whole.shape = {2, 4};
+  Buffer &buffer = manifest.ranks.emplace_back().buffers.emplace_back();
+  buffer.kind = BufferKind::Gradient, buffer.result = 0;
+  std::vector<Layout> layouts(1);
+  Ring &ring = layouts[0].buffers.emplace_back();
+  HostArenas arenas{manifest, layouts, {nullptr}, 4};
+  auto readsWith = [&](int64_t half, ByteRange range) {
+    buffer.bytes = ring.stride = 2 * half;
+    whole.bytes = 4 * buffer.bytes;
+    std::vector<std::pair<int64_t, int64_t>> reads;
+    forParts(arenas, 0, range, [&](const BufferPart &part) {
+      reads.push_back({part.at, part.bytes});
+    });
+    return reads;
+  };
+  using Reads = std::vector<std::pair<int64_t, int64_t>>;
+  // At most the limit: the row at once, with the halves between that are not
+  // of it. More: each half alone.
+  int64_t most = pieceBytes / 7 / 64 * 64, more = most + 64;
+  EXPECT_EQ(readsWith(most, {0, 4 * most}), (Reads{{0, 7 * most}}));
+  EXPECT_EQ(
+      readsWith(more, {0, 4 * more}),
+      (Reads{{0, more}, {2 * more, more}, {4 * more, more}, {6 * more, more}}));
+  // Slots without bytes between are read together, up to the limit.
+  int64_t slot = pieceBytes / 2;
+  EXPECT_EQ(readsWith(slot / 2, {0, 4 * slot}),
+            (Reads{{0, 2 * slot}, {2 * slot, 2 * slot}}));
+}
+
 TEST(Manifest, TheFirstSlicesOfARowHaveMoreUnits) {
   Interface whole;
   whole.bytes = 160, whole.slices = 4, whole.rows = 2, whole.runs = 2;
