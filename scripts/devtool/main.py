@@ -25,7 +25,7 @@ def _parser(text):
                      help="unit, lit, python, consumer, wheel, fuzz, models, torch, onnx, thorough (default: the first six)")
     sub.add_argument("--preset", default="release", choices=setup.PRESETS,
                      help="the build to test (default: release)")
-    sub.add_argument("--filter", help="only tests whose name has this part; consumer, wheel and fuzz ignore it")
+    sub.add_argument("--filter", help="only tests whose name has this part; without kinds, only unit, lit and python run")
     sub.add_argument("--programs", type=int, default=100, metavar="N", help="fuzz: number of programs (default: 100)")
     sub.add_argument("--seed", type=int,
                      help="fuzz: seed of all programs (default: 1 for half of them, a random one for the rest)")
