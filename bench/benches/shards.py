@@ -87,7 +87,9 @@ def choices(session, result):
                 for ways, artifact in artifacts.items():
                     seconds[ways].append(median_step([session.tool("pp-run"), artifact, *flags_of(module)]))
             step = {ways: statistics.median(those) for ways, those in seconds.items()}
-            taken = min(expected, key=expected.get)
+            chosen = expectation(session, session.compiled(module, 2, "--tensor-parallel=auto", name=f"choice-auto-{count}",
+                                                           microbatches=count, whole=True))
+            taken = min(expected, key=lambda ways: abs(expected[ways] - chosen))  # the plan that is expected to take as long
             slower = step[taken] / min(step.values()) - 1
             label = f"{model.name}, {count} microbatches"
             session.say(f"  {label}: expected {', '.join(map(time, expected.values()))}, {', '.join(map(time, step.values()))}")
