@@ -102,7 +102,8 @@ class Runs:
     def with_fault(self, number, seconds):
         """One run with a fault at a random time in the first `seconds` seconds of steps; returns the figures, or None if the
         run had already finished."""
-        kind, writing = KINDS[number % len(KINDS)], number % 4 == 3
+        kind = KINDS[number % len(KINDS)]
+        writing = kind != "raise" and number % 4 == 3
         folder = self.work / f"run-{number}"
         target = random.randrange(self.options.ranks)
         inject = f"{target}:{random.randrange(1, self.options.steps - 1)}:{random.randrange(4)}:raise" if kind == "raise" else None
@@ -118,6 +119,7 @@ class Runs:
             if run.poll() is not None or not alive(ranks[target]):
                 return None
             os.kill(ranks[target], getattr(signal, "SIG" + kind))
+            writing = writing and bool(list(folder.glob(".writing-*")))  # else the checkpoint was complete before the signal
         told = self.wait_for_all(run, ranks, folder)
         seconds, text = time.monotonic() - (told if kind == "raise" else begin), self.said(folder)
         if "error" not in text and (folder / f"step-{self.options.steps:012}").exists():
