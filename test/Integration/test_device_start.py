@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 
+import numpy as np
 import pytest
 
 from emulator import LIBRARY, NEEDED, TARGET, emulated
@@ -96,3 +97,16 @@ def test_the_newer_cublaslt_is_preferred(artifact, tmp_path):
     (tmp_path / NEWER).symlink_to(LIBRARY)
     both = loaded_from(tmp_path, artifact)
     assert both.returncode == 0 and "loss" in both.stdout, both.stderr
+
+
+def test_restarts_are_counted(workshop, tmp_path):
+    """No step ends on its device, so the restarted run fails as the first one does."""
+    artifact = compiled(workshop, "training.py:gpt_adamw", {}, 1, *TARGET)
+    environment = {**emulated(), "STAGEWRIGHT_CUDA_LIBRARY": str(SLOW_UPLOADS), "STAGEWRIGHT_SLOW_UPLOADS": "0", "STAGEWRIGHT_ENDLESS_STEP": "1"}
+    np.save(tmp_path / "rates.npy", np.full(3, 1e-3, np.float32))
+    done, _ = run(artifact, environment, "--steps=3", f"--step-values=rate={tmp_path / 'rates.npy'}", f"--checkpoints={tmp_path / 'run'}", "--max-restarts=2",
+                  f"--deadline={DEADLINE:g}")
+    assert done.returncode == 3, done.stderr
+    assert re.findall("restart . of 2 in [0-9.]+ s", done.stderr) == ["restart 1 of 2 in 0.5 s", "restart 2 of 2 in 1 s"], done.stderr
+    assert done.stderr.count(f"the step did not end on its device within {DEADLINE:g} seconds") == 3
+    assert done.stderr.count("all restarts are used up") == 1
