@@ -98,9 +98,11 @@ class Run:
                 if self.every and self.done % self.every == 0:
                     self.save()
                 yield figures
-        if self.checkpoints is not None:
-            self.save()
-            self._finish()
+            if self.checkpoints is not None:
+                self.save()
+                self._finish()
+            if signals.number:
+                self._interrupted(signals.number)
 
     def sampled(self, source, seed=0):
         """Batches for `train` from a source of `pp-run --source`, a function of seed, step and microbatch that returns arrays by

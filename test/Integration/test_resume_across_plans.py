@@ -194,6 +194,18 @@ def test_a_loop_of_python_that_is_interrupted_saves_its_last_step(workshop, text
     assert lines + more == call(*loop("whole", len(lines) + 3), env=where).splitlines(keepends=True)
 
 
+@pytest.mark.parametrize("number", (signal.SIGTERM, signal.SIGINT))
+def test_a_signal_in_the_last_step_is_not_lost(workshop, text, tmp_path, number):
+    """The program would go on after the loop, for example with an evaluation."""
+    loop = LOOP.replace("    print(", f"    figures['step'] == int(steps) and __import__('os').kill(__import__('os').getpid(), {int(number)})\n    print(")
+    done = subprocess.run([sys.executable, "-c", loop + "print('went on')", workshop.artifact(MODEL, 2, "1f1b"), inputs(workshop), tmp_path / "run",
+                           text, "3"], capture_output=True, text=True, timeout=60,
+                          env={**os.environ, "PYTHONPATH": f"{HERE.parents[1] / 'python'}:{BUILD / 'python'}"})
+    assert "interrupted after step 3, which is saved" in done.stderr, done.stderr
+    assert done.returncode == (0 if number == signal.SIGTERM else -signal.SIGINT)
+    assert "went on" not in done.stdout and (tmp_path / "run/step-000000000003").exists()
+
+
 def test_tensors_of_a_file_are_samples_too(workshop, text):
     """A safetensors file holds a stream of tokens and an array of windows; another file has the learning rate of each step."""
     _, (_, ids, _), _ = load_model(f"{HERE / 'models/training.py'}:gpt_adamw")
