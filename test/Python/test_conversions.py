@@ -133,6 +133,8 @@ CASES = {
         "dynamic_update_slice": (lambda x, u, i: lax.dynamic_update_slice(x, u, (i, 4)), normal(5, 6), normal(2, 3),
                                  jnp.int32(-3)),
         "dynamic_index_unsigned": (lambda x, i: lax.dynamic_index_in_dim(x, i, 0), normal(5, 6), jnp.uint32(2)),
+        "dynamic_index_beyond_signed": (lambda x, i: lax.dynamic_index_in_dim(x, i, 0), normal(5, 6), jnp.uint32(3_000_000_000)),
+        "clipped_index_beyond_signed": (lambda x, i: x.at[i].get(mode="clip"), normal(5, 6), jnp.array([1, 3_000_000_000], jnp.uint32)),
         "concatenate": (lambda x, y: jnp.concatenate([x, y, x], 1), normal(2, 3), normal(2, 4)),
         "concatenate_gradient": (gradient(lambda x, y: jnp.concatenate([x, y, x], 1), 0, 1), normal(2, 3),
                                  normal(2, 4)),

@@ -25,11 +25,14 @@ MOST_ROWS = 64
 
 
 def signed_index(index):
-    """linalg has no unsigned types; an index above the signed range is outside any operand."""
+    """linalg has no unsigned types. An index above the signed range is outside any operand, as is the largest signed one."""
     index = to_array(index)
     if not np.issubdtype(index.dtype, np.unsignedinteger):
         return index
-    return lax.convert_element_type(index, np.int64 if index.dtype.itemsize > 4 else np.int32)
+    signed = np.dtype(np.int64 if index.dtype.itemsize > 4 else np.int32)
+    if index.dtype.itemsize == signed.itemsize:
+        index = lax.min(index, lax.full_like(index, np.iinfo(signed).max))
+    return lax.convert_element_type(index, signed)
 
 
 def is_zero(value) -> bool:
