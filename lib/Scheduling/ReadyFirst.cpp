@@ -78,15 +78,26 @@ std::vector<Lane> lanesOf(const Order &order, int64_t stages) {
 
 int64_t slotsOf(const std::vector<int64_t> &credits, StagePhase made,
                 StagePhase last) {
+  return slotsOf(credits, *std::min_element(credits.begin(), credits.end()),
+                 made, last);
+}
+
+int64_t slotsOf(const std::vector<int64_t> &credits, int64_t fewest,
+                StagePhase made, StagePhase last) {
   int64_t own = credits[last.stage];
   if (made.stage == last.stage)
     return made.phase == Recompute && last.phase != WeightGradient ? 1 : own;
   bool neighbours = std::abs(made.stage - last.stage) == 1;
   int64_t apart = std::abs(credits[made.stage] - own);
   int64_t underWay = std::max<int64_t>(neighbours ? (apart + 1) / 2 : apart, 1);
-  underWay += *std::min_element(credits.begin(), credits.end()) / 2;
+  underWay += fewest / 2;
   bool isUsed = last.phase == Forward || made.phase != Forward;
   return underWay + (isUsed && last.phase != WeightGradient ? 1 : own);
+}
+
+int64_t slotsOfTurns(int64_t slots, int64_t turns, int64_t microbatches) {
+  int64_t share = (slots * turns + microbatches - 1) / microbatches;
+  return std::clamp<int64_t>(share, 1, std::max<int64_t>(turns, 1));
 }
 
 StageGraph withCredits(StageGraph graph, const std::vector<int64_t> &credits) {
@@ -123,7 +134,7 @@ public:
     for (size_t place : cycle)
       text += (text.empty() ? "" : ", which waits for ") + names[place] +
               nameOf(phases[result.places[place].from]);
-    return nameOf(phases[result.places[cycle.back()].to]) + " waits for " +
+    return nameOf(phases[result.places[cycle.front()].to]) + " waits for " +
            text;
   }
 
@@ -153,7 +164,7 @@ Status checkCredits(const StageGraph &graph,
     return Error{"credits are given for " + std::to_string(credits.size()) +
                  " stages, but there are " + std::to_string(graph.stages)};
   for (size_t s = 0; s < credits.size(); ++s)
-    if (credits[s] < 0)
+    if (credits[s] < 1)
       return Error{"stage " + std::to_string(s) + " has " +
                    std::to_string(credits[s]) + " credits, expected 1 or more"};
   PhaseGraph phases(withCredits(graph, credits));
@@ -161,9 +172,9 @@ Status checkCredits(const StageGraph &graph,
   if (cycle.empty())
     return {};
   std::reverse(cycle.begin(), cycle.end());
-  return Error{"no credit on a cycle, so its actions never run: " +
-               phases.describe(cycle) +
-               "; give each stage on it at least one credit"};
+  return Error{"the values of a cycle wait for each other, so its actions "
+               "never run: " +
+               phases.describe(cycle)};
 }
 
 } // namespace stagewright

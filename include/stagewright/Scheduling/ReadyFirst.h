@@ -64,13 +64,22 @@ std::vector<Lane> lanesOf(const Order &order, int64_t stages);
 int64_t slotsOf(const std::vector<int64_t> &credits, StagePhase made,
                 StagePhase last);
 
+/// The same if `fewest` is the min of `credits`. O(1).
+int64_t slotsOf(const std::vector<int64_t> &credits, int64_t fewest,
+                StagePhase made, StagePhase last);
+
+/// The part of `slots` for `turns` of the microbatches, those of one route
+/// (Routes.h).
+int64_t slotsOfTurns(int64_t slots, int64_t turns, int64_t microbatches);
+
 /// `graph` with these slots as depths of its edges and, after them, an edge
 /// from the forward of each stage to its backward.
 StageGraph withCredits(StageGraph graph, const std::vector<int64_t> &credits);
 
 /// Checks that no ready-first execution of `graph` is ever stuck with
-/// `credits`, a number for each stage: every cycle of withCredits() must have a
-/// slot. The error names a cycle without one.
+/// `credits`, a number for each stage, at least 1: every cycle of withCredits()
+/// must have a slot. The error names a cycle without one, which consists of
+/// values that wait for each other.
 Status checkCredits(const StageGraph &graph,
                     const std::vector<int64_t> &credits);
 

@@ -194,10 +194,9 @@ static LogicalResult chooseReadyDepths(Plan &plan) {
     StagePhase to = toPhase(last);
     made.stage = plan.stageNumber(made.stage);
     to.stage = plan.stageNumber(to.stage);
-    int64_t turns = plan.microbatchesOf[copy].size();
-    int64_t share = llvm::divideCeil(slotsOf(plan.credits, made, to) * turns,
-                                     plan.data.microbatches);
-    return RingDepth{std::clamp<int64_t>(share, 1, std::max<int64_t>(turns, 1)),
+    return RingDepth{slotsOfTurns(slotsOf(plan.credits, made, to),
+                                  int64_t(plan.microbatchesOf[copy].size()),
+                                  plan.data.microbatches),
                      false};
   };
   for (ChannelPlan &channel : plan.channels)

@@ -15,6 +15,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "stagewright/Scheduling/Routes.h"
 #include "RankPlan.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/SetVector.h"
@@ -22,15 +23,6 @@
 namespace stagewright::torank {
 
 namespace {
-/// How one microbatch runs on one stage.
-struct Stop {
-  int64_t rank = -1;
-  bool recomputes = false;
-
-  friend bool operator==(const Stop &, const Stop &) = default;
-};
-using Route = std::vector<Stop>;
-
 /// Copies the nodes of the graph of `plan` for every route.
 class Router {
 public:
@@ -62,29 +54,13 @@ private:
 };
 } // namespace
 
-/// Finds all routes. In a verified schedule exactly one rank runs a given
-/// microbatch on a given stage.
 void Router::readRoutes() {
-  std::vector<Route> all(plan.data.microbatches, Route(plan.numStages));
-  for (auto [rank, order] : llvm::enumerate(plan.data.ranks))
-    for (const Action &action : order) {
-      if (action.kind == ActionKind::Update)
-        continue;
-      Stop &stop = all[action.microbatch][action.stage];
-      stop.rank = rank;
-      stop.recomputes |= action.kind == ActionKind::Recompute;
-    }
-  for (auto [microbatch, route] : llvm::enumerate(all)) {
-    size_t copy = llvm::find(routes, route) - routes.begin();
-    if (copy == routes.size()) {
-      routes.push_back(route);
-      plan.microbatchesOf.emplace_back();
-    }
-    plan.microbatchesOf[copy].push_back(microbatch);
-  }
-  for (const Route &route : routes)
-    for (const Stop &stop : route)
+  routes = routesOf(plan.data);
+  for (const Route &route : routes) {
+    plan.microbatchesOf.push_back(route.microbatches);
+    for (const Stop &stop : route.stops)
       plan.rankOfStage.push_back(stop.rank);
+  }
   findPipelines();
 }
 
@@ -94,12 +70,12 @@ void Router::findPipelines() {
   plan.pipelineOfRank.assign(plan.data.ranks.size(), 0);
   llvm::SmallDenseSet<int64_t> first; // Ranks of stage 0.
   for (const Route &route : routes)
-    first.insert(route.front().rank);
+    first.insert(route.stops.front().rank);
   int64_t count = first.size();
   std::vector<int64_t> pipelineOf(plan.data.ranks.size(), -1);
-  for (auto [copy, route] : llvm::enumerate(routes))
-    for (int64_t microbatch : plan.microbatchesOf[copy])
-      for (const Stop &stop : route) {
+  for (const Route &route : routes)
+    for (int64_t microbatch : route.microbatches)
+      for (const Stop &stop : route.stops) {
         int64_t &known = pipelineOf[stop.rank];
         if (known >= 0 && known != microbatch % count)
           return;
@@ -109,7 +85,7 @@ void Router::findPipelines() {
   for (int64_t stage = 0; stage < plan.numStages; ++stage) {
     llvm::SmallDenseSet<int64_t> ranks;
     for (const Route &route : routes)
-      ranks.insert(route[stage].rank);
+      ranks.insert(route.stops[size_t(stage)].rank);
     if (int64_t(ranks.size()) != count)
       return;
   }
@@ -199,8 +175,8 @@ void Router::run() {
   cloneNodes();
   yieldParts();
   for (size_t copy = 0; copy < routes.size(); ++copy)
-    for (size_t stage = 0; stage < routes[copy].size(); ++stage)
-      if (routes[copy][stage].recomputes)
+    for (size_t stage = 0; stage < routes[copy].stops.size(); ++stage)
+      if (routes[copy].stops[stage].recomputes)
         recompute(copy, stage);
 }
 

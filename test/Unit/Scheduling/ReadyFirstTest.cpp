@@ -124,14 +124,21 @@ TEST(ReadyFirst, CreditsAreAcceptedIfASimulatedRunEnds) {
   EXPECT_LT(accepted, 900);
 }
 
-TEST(ReadyFirst, TheErrorNamesTheCycleWithoutCredit) {
-  EXPECT_EQ(checkCredits(chainGraph(2, false), {2, 0}).error().message,
-            "no credit on a cycle, so its actions never run: W of stage 1 "
-            "waits for the value of F of stage 1, which waits for a free slot "
-            "of W of stage 1, which waits for I of stage 1; give each stage on "
-            "it at least one credit");
+TEST(ReadyFirst, EachStageNeedsACredit) {
+  for (bool forwardOnly : {false, true})
+    EXPECT_EQ(checkCredits(chainGraph(2, forwardOnly), {2, 0}).error().message,
+              "stage 1 has 0 credits, expected 1 or more");
   EXPECT_EQ(checkCredits(chainGraph(2, false), {2}).error().message,
             "credits are given for 1 stages, but there are 2");
+}
+
+TEST(ReadyFirst, TheErrorNamesACycleOfValues) {
+  StageGraph graph = chainGraph(2, true);
+  graph.edges.push_back({{Forward, 1}, {Forward, 0}, {Forward, 0}});
+  EXPECT_EQ(checkCredits(graph, {1, 1}).error().message,
+            "the values of a cycle wait for each other, so its actions never "
+            "run: F of stage 0 waits for the value of F of stage 1, which "
+            "waits for the value of F of stage 0");
 }
 
 TEST(ReadyFirst, RanksHaveALaneForEachKindAndStage) {
