@@ -32,6 +32,11 @@ int64_t temporariesOf(NodeOp node, std::optional<int64_t> workspace);
 int64_t sampleTemporariesOf(NodeOp node, std::optional<int64_t> workspace,
                             int64_t samples);
 
+/// Sets Layer::temporaries, given the stage of each layer: what nodes of other
+/// stages pass lies in rings, even if they run on the same device.
+void countTemporariesOfStages(GraphOp graph, ArrayRef<int64_t> stages,
+                              Problem &problem);
+
 /// Adds the levels of all layers to `problem`, whose values must be those of
 /// level 0.
 void addLevels(GraphOp graph, const ValueNumbers &values, Problem &problem);

@@ -17,6 +17,7 @@
 #include "stagewright/Dialect/Pipeline/IR/Roles.h"
 #include "stagewright/Planning/Problem.h"
 #include "stagewright/Planning/Request.h"
+#include "llvm/ADT/SetVector.h"
 #include <map>
 
 namespace stagewright::pipeline {
@@ -50,32 +51,72 @@ static std::map<int64_t, double> bytesByLayer(DictionaryAttr entries) {
   return bytes;
 }
 
-/// Whether a node makes `value` and all its uses are nodes of other layers in
-/// the same phase. A value used in another phase would be kept.
-static bool isPassedOn(mlir::Value value) {
-  auto producer = value.getDefiningOp<NodeOp>();
-  if (!producer || value.use_empty())
-    return false;
-  return llvm::all_of(value.getUsers(), [&](Operation *user) {
-    auto consumer = dyn_cast<NodeOp>(user);
-    return consumer && consumer.getPhase() == producer.getPhase() &&
-           consumer.getLayer() != producer.getLayer();
-  });
+/// By layer: its stage; empty if stages are not known, and all may be one.
+using StagesOfLayers = ArrayRef<int64_t>;
+
+static bool areTogether(NodeOp a, NodeOp b, StagesOfLayers stages) {
+  return stages.empty() || stages[a.getLayer()] == stages[b.getLayer()];
 }
 
-static int64_t passedOn(mlir::ValueRange values) {
+/// Whether a node makes `value` for nodes of its stage and phase, and all uses
+/// in its stage are of that phase. A value used in another phase is kept.
+static bool isPassedOn(mlir::Value value, StagesOfLayers stages) {
+  auto producer = value.getDefiningOp<NodeOp>();
+  bool isUsed = false;
+  for (Operation *user : value.getUsers()) {
+    auto consumer = dyn_cast<NodeOp>(user);
+    if (!producer || !consumer)
+      return false;
+    if (!areTogether(producer, consumer, stages))
+      continue;
+    if (consumer.getPhase() != producer.getPhase())
+      return false;
+    isUsed = true;
+  }
+  return isUsed;
+}
+
+static int64_t passedOn(mlir::ValueRange values, StagesOfLayers stages) {
   int64_t bytes = 0;
   for (mlir::Value value : values)
-    if (isPassedOn(value))
+    if (isPassedOn(value, stages))
       bytes += bytesOf(value.getType());
   return bytes;
 }
 
-int64_t takenOver(NodeOp node) { return passedOn(node.getInputs()); }
+/// Bytes that `node` gets from a neighbour of its stage and that are not kept.
+static int64_t takenOver(NodeOp node, StagesOfLayers stages) {
+  int64_t bytes = 0;
+  for (mlir::Value value : node.getInputs())
+    if (auto producer = value.getDefiningOp<NodeOp>();
+        producer && areTogether(producer, node, stages))
+      bytes += passedOn(value, stages);
+  return bytes;
+}
 
-/// Bytes that `node` gets from, and gives to, neighbours on the same device.
-static int64_t handedOver(NodeOp node) {
-  return takenOver(node) + passedOn(node.getOutputs());
+int64_t takenOver(NodeOp node) { return takenOver(node, {}); }
+
+/// Bytes that wait while `node` runs: what other nodes pass to those that read
+/// its results in the same phase of its layer. While a forward is repeated, the
+/// gradients wait that its backward gets.
+static int64_t waiting(NodeOp node, StagesOfLayers stages) {
+  llvm::SmallSetVector<mlir::Value, 8> values;
+  for (Operation *user : node->getUsers())
+    if (auto later = dyn_cast<NodeOp>(user);
+        later && later.getLayer() == node.getLayer() &&
+        later.getPhase() == node.getPhase())
+      for (mlir::Value input : later.getInputs())
+        if (auto producer = input.getDefiningOp<NodeOp>();
+            producer && producer != node && areTogether(producer, node, stages))
+          values.insert(input);
+  return passedOn(values.getArrayRef(), stages);
+}
+
+/// Bytes that `node` gets from, and gives to, its neighbours in its stage, and
+/// those that wait for it.
+static int64_t handedOver(NodeOp node, StagesOfLayers stages = {}) {
+  return takenOver(node, stages) + passedOn(node.getOutputs(), stages) +
+         waiting(node, stages);
 }
 
 int64_t temporariesOf(NodeOp node, std::optional<int64_t> workspace) {
@@ -85,6 +126,17 @@ int64_t temporariesOf(NodeOp node, std::optional<int64_t> workspace) {
 int64_t sampleTemporariesOf(NodeOp node, std::optional<int64_t> workspace,
                             int64_t samples) {
   return workspace ? *workspace + handedOver(node) / samples : 0;
+}
+
+void countTemporariesOfStages(GraphOp graph, ArrayRef<int64_t> stages,
+                              Problem &problem) {
+  for (Layer &layer : problem.layers)
+    layer.temporaries = {};
+  for (NodeOp node : graph.getBody().front().getOps<NodeOp>())
+    if (std::optional<int64_t> workspace = node.getWorkspace()) {
+      Bytes &most = problem.layers[node.getLayer()].temporaries;
+      most = std::max(most, Bytes(*workspace + handedOver(node, stages)));
+    }
 }
 
 /// Sets the properties of the whole layer that `node` states.

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "stagewright/Analysis/PlacementData.h"
+#include "GraphLevels.h"
 #include "stagewright/Analysis/ClusterData.h"
 #include "stagewright/Analysis/GraphProblem.h"
 #include "stagewright/Analysis/PlanData.h"
@@ -102,6 +103,9 @@ static FailureOr<Planned> plannedOf(ProgramOp program) {
   if (failed(problem))
     return failure();
   problem->microbatches = program.getMicrobatches();
+  if (llvm::any_of(stagesOf(program),
+                   [](StageOp stage) { return stage.getRows().has_value(); }))
+    shareMicrobatches(graphOf(program), *problem);
   llvm::StringMap<size_t> numberOf;
   for (auto [number, device] : llvm::enumerate(cluster.devices))
     numberOf[device.name] = number;
@@ -123,15 +127,24 @@ static FailureOr<Planned> plannedOf(ProgramOp program) {
   return planned;
 }
 
+/// The network of `planned`, whose stages then do not recompute: orders contain
+/// recomputation as actions R.
+static FailureOr<Network> networkOf(ProgramOp program, Planned &planned) {
+  for (StagePlan &stage : planned.stages)
+    stage.recompute = false;
+  Result<Network> network = Network::create(planned.problem.cluster);
+  if (!network)
+    return emitError(clusterOf(program).getLoc()) << network.error().message;
+  return std::move(*network);
+}
+
 FailureOr<ScheduleProblem> scheduleProblemOf(ProgramOp program) {
   FailureOr<Planned> planned = plannedOf(program);
   if (failed(planned))
     return failure();
-  for (StagePlan &stage : planned->stages)
-    stage.recompute = false; // Orders contain recomputation as actions R.
-  Result<Network> network = Network::create(planned->problem.cluster);
-  if (!network)
-    return emitError(clusterOf(program).getLoc()) << network.error().message;
+  FailureOr<Network> network = networkOf(program, *planned);
+  if (failed(network))
+    return failure();
   Result<ScheduleProblem> problem = stagewright::scheduleProblemOf(
       planned->problem, *network, planned->stages, planned->where);
   if (!problem)
@@ -139,19 +152,24 @@ FailureOr<ScheduleProblem> scheduleProblemOf(ProgramOp program) {
   return *problem;
 }
 
-FailureOr<CreditMemory> creditMemoryOf(ProgramOp program, bool ofShards) {
+FailureOr<CreditCosts> creditCostsOf(ProgramOp program,
+                                     const Schedule &schedule, bool ofShards) {
   FailureOr<Planned> planned = plannedOf(program);
   if (failed(planned))
     return failure();
-  for (const StagePlan &stage : planned->stages)
-    if (!stage.rows.empty())
-      return failure(); // Their rings have the rows of each replica.
+  FailureOr<Network> network = networkOf(program, *planned);
+  if (failed(network))
+    return failure();
   planned->problem.model.sharesRings = ofShards;
+  countTemporariesOfStages(graphOf(program), stageOfLayers(program),
+                           planned->problem);
   Result<CreditMemory> memory = stagewright::creditMemoryOf(
-      planned->problem, planned->stages, planned->where);
+      planned->problem, planned->stages, planned->where, schedule);
   if (!memory)
     return emitError(program.getLoc()) << memory.error().message;
-  return *memory;
+  return CreditCosts{scheduleCostsOf(planned->problem, *network,
+                                     planned->stages, planned->where),
+                     std::move(*memory)};
 }
 
 } // namespace stagewright::pipeline

@@ -6,11 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "stagewright/Simulation/AssignCredits.h"
+#include "MemoryCap.h"
 #include "stagewright/Scheduling/ReadyFirst.h"
-#include "stagewright/Support/Text.h"
 #include <algorithm>
 #include <cmath>
-#include <set>
 
 namespace stagewright {
 
@@ -22,8 +21,6 @@ constexpr int64_t kMostMore = 8;
 /// A round trip of n periods and this part of another still needs only n
 /// credits.
 constexpr double kNegligible = 0.05;
-/// Relative errors of sums of times.
-constexpr double kRounding = 1e-9;
 } // namespace
 
 /// The actions of one microbatch.
@@ -79,63 +76,6 @@ static Seconds periodOf(const Schedule &schedule, const StepTimes &times) {
     most = std::max(most, work);
   }
   return most * (1.0 / double(schedule.microbatches));
-}
-
-/// By rank: its stages.
-static std::vector<std::set<int64_t>> stagesOfRanks(const Schedule &schedule) {
-  std::vector<std::set<int64_t>> stages;
-  for (const Order &order : schedule.ranks) {
-    stages.emplace_back();
-    for (const Action &action : order)
-      stages.back().insert(action.stage);
-  }
-  return stages;
-}
-
-/// What a rank with `stages` holds.
-static double heldBy(const std::set<int64_t> &stages,
-                     const CreditMemory &memory,
-                     const std::vector<int64_t> &credits) {
-  double sum = 0;
-  for (int64_t s : stages)
-    sum += double(credits[s]) * (memory.held.empty() ? 0 : memory.held[s]);
-  for (const CreditRing &ring : memory.rings)
-    if (stages.contains(ring.last.stage))
-      sum += ring.size * double(slotsOf(credits, ring.made, ring.last));
-  return sum;
-}
-
-/// Takes credits back until every rank has enough memory. Rings depend on the
-/// credits of other ranks too, so that all ranks are looked at again.
-static Status capByMemory(const Schedule &schedule, const CreditMemory &memory,
-                          std::vector<int64_t> &credits) {
-  std::vector<std::set<int64_t>> ofRanks = stagesOfRanks(schedule);
-  for (bool isDone = false; !isDone;) {
-    isDone = true;
-    for (size_t rank = 0; rank < ofRanks.size(); ++rank) {
-      const std::set<int64_t> &stages = ofRanks[rank];
-      for (double held = heldBy(stages, memory, credits);
-           held > memory.limit * (1 + kRounding);
-           held = heldBy(stages, memory, credits)) {
-        // Those of the rank first, then others, which make its rings longer.
-        auto most = std::max_element(
-            stages.begin(), stages.end(),
-            [&](int64_t a, int64_t b) { return credits[a] < credits[b]; });
-        int64_t &credit =
-            credits[*most] > 1
-                ? credits[*most]
-                : *std::max_element(credits.begin(), credits.end());
-        if (credit == 1)
-          return Error{"one microbatch in flight on each stage of rank " +
-                       std::to_string(rank) + " takes " + plainly(held) +
-                       ", but it has " + plainly(memory.limit) +
-                       "; use more stages or a device with more memory"};
-        --credit;
-        isDone = false;
-      }
-    }
-  }
-  return {};
 }
 
 Result<Seconds> makespanWith(const Schedule &schedule, const StageGraph &graph,

@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+import subprocess
 
 import pytest
 from safetensors.numpy import load_file
@@ -99,6 +100,28 @@ def test_all_credits_are_used_where_a_later_rank_is_slow(workshop):
     for rank, live, peak in seen:
         memory = ranks[int(rank)]["memory"]
         assert int(peak) - memory["workspace"] <= int(live) <= int(peak) + 64 * len(ranks[int(rank)]["buffers"])
+
+
+@pytest.mark.parametrize("kind, flags", [
+    ("1f1b", ("--max-replicas=1", "--recompute-level=0")), ("1f1b", ("--max-replicas=1", "--recompute-level=1")), ("zb-h1", ("--max-replicas=1", "--recompute-level=2")),
+    ("1f1b", ("--stages=2", "--max-replicas=2", "--recompute-level=0")), *thorough([("zb-h1", ("--max-replicas=1", "--recompute-level=0")), ("1f1b", ("--max-replicas=1", "--recompute-level=2"))]),
+])
+def test_credits_go_by_the_arenas(workshop, tmp_path, kind, flags):
+    """With 2 % more memory than the arenas take no credit is taken back; with 2 % less some are, and the arenas fit."""
+    def compiled(*more):
+        done = subprocess.run([BUILD / "bin/pp-compile", workshop.module(GPT), f"--cluster=local:{RANKS}", f"--schedule={kind}", "--microbatches=8",
+                               "--execution=ready", "-o", tmp_path / "step.swx", *(() if "--stages=2" in flags else ("--stages=4",)), *flags, *more],
+                              capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return "memory allows credits" in done.stderr, max(rank["memory"]["arena"] for rank in
+                                                           json.loads(tool("pp-run", tmp_path / "step.swx", "--info=json"))["ranks"])
+
+    capped, arena = compiled()
+    assert not capped
+    assert compiled(f"--memory={int(1.02 * arena)}B") == (False, arena)
+    memory = int(0.98 * arena)
+    capped, less = compiled(f"--memory={memory}B")
+    assert capped and less <= memory
 
 
 SHARDS = {"stages": ("1f1b", "--tensor-parallel=2", "--stages=2"), "halves": ("zb-h1", "--tensor-parallel=2", "--stages=2"),

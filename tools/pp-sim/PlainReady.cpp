@@ -70,9 +70,12 @@ static Result<std::vector<int64_t>> creditsOf(const ScheduleFlags &flags,
     return std::vector<int64_t>();
   if (!flags.credits.empty() && flags.credits != "auto")
     return readCredits(flags.credits, graph.stages);
-  CreditMemory memory{{}, plain.problem.memory};
-  for (const StageCosts &stage : plain.problem.stages)
-    memory.held.push_back(stage.activation);
+  CreditMemory memory;
+  memory.limits.assign(size_t(graph.stages), plain.problem.memory);
+  for (int64_t s = 0; s < graph.stages && !graph.forwardOnly; ++s)
+    memory.rings.push_back({{ActionKind::Forward, s},
+                            {ActionKind::WeightGradient, s},
+                            plain.problem.stages[size_t(s)].activation});
   Result<Credits> credits = assignCredits(plain.schedule, graph, times, memory);
   if (!credits)
     return credits.error();

@@ -44,10 +44,17 @@ mlir::FailureOr<StagePlacement> placementOf(ProgramOp program);
 /// cost, or if a device has too little memory for any schedule.
 mlir::FailureOr<ScheduleProblem> scheduleProblemOf(ProgramOp program);
 
-/// What `program` holds if its ranks run what is ready
-/// (Planning/CreditMemory.h). `ofShards`: its layers are shards. Fails as
-/// scheduleProblemOf() does, and if replicas share samples.
-mlir::FailureOr<CreditMemory> creditMemoryOf(ProgramOp program, bool ofShards);
+/// What credits are assigned from.
+struct CreditCosts {
+  ScheduleProblem stages; ///< Without a limit of memory.
+  CreditMemory memory;
+};
+
+/// The costs of `program` if its ranks run the actions of `schedule` as they
+/// become ready (Planning/CreditMemory.h). `ofShards`: its layers are shards.
+/// Fails as scheduleProblemOf() does.
+mlir::FailureOr<CreditCosts>
+creditCostsOf(ProgramOp program, const Schedule &schedule, bool ofShards);
 
 } // namespace stagewright::pipeline
 

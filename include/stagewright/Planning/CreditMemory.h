@@ -13,15 +13,16 @@
 
 namespace stagewright {
 
-/// What `stages` hold if ranks run what is ready (Scheduling/ReadyFirst.h), in
-/// bytes. Without an order of the actions no two values share a place: each
-/// value that a stage keeps, or gets from another stage, has a ring, also if
-/// both stages are on one device. The limit is the min over ranks of the bytes
-/// that are left for rings; rings on ranks with more are scaled down. The error
-/// names a rank whose memory is too small even without these rings.
+/// What `stages` hold if ranks run the actions of `schedule` as they become
+/// ready (Scheduling/ReadyFirst.h), in bytes. Without an order of the actions
+/// no two values share a place: each value that a stage keeps, or gets from
+/// another stage, has a ring, also if both stages are on one device. The limits
+/// are the bytes that are left for rings. The error names a rank whose memory is
+/// too small even without these rings.
 Result<CreditMemory> creditMemoryOf(const Problem &problem,
                                     const std::vector<StagePlan> &stages,
-                                    const StagePlacement &where);
+                                    const StagePlacement &where,
+                                    const Schedule &schedule);
 
 } // namespace stagewright
 

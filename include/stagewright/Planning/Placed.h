@@ -74,6 +74,11 @@ Result<ScheduleProblem> scheduleProblemOf(const Problem &problem,
                                           const std::vector<StagePlan> &stages,
                                           const StagePlacement &where);
 
+/// The same without a limit of memory; never fails.
+ScheduleProblem scheduleCostsOf(const Problem &problem, const Network &network,
+                                const std::vector<StagePlan> &stages,
+                                const StagePlacement &where);
+
 /// Bytes of every device (by its number) that runs `schedule`: what its stages
 /// hold once, and what each holds for its microbatches in flight. Stages of one
 /// rank share the memory of their stashes; here they count as packed without

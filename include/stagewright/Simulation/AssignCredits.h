@@ -25,22 +25,25 @@
 #define STAGEWRIGHT_SIMULATION_ASSIGNCREDITS_H
 
 #include "stagewright/Simulation/SimulateReady.h"
-#include <limits>
+#include <optional>
 
 namespace stagewright {
 
-/// A ring for a value that another stage makes, on the rank of the stage that
-/// uses it last.
+/// The slots for a value on each rank of the stage that uses it last. Without
+/// an order of the actions no two values share a place.
 struct CreditRing {
   StagePhase made, last;
   double size = 0; ///< Of each of its slotsOf() the credits (ReadyFirst.h).
+  /// Whether only microbatches have it that run the forward of the last stage
+  /// again, or only the others; none: all have it.
+  std::optional<bool> recomputes = {};
 };
 
-/// What microbatches in flight take on the ranks, in any unit.
+/// What microbatches in flight take on the ranks.
 struct CreditMemory {
-  std::vector<double> held; ///< By stage, for each microbatch; empty: 0.
-  double limit = std::numeric_limits<double>::infinity(); ///< Of each rank.
-  std::vector<CreditRing> rings = {};
+  std::vector<CreditRing> rings;
+  std::vector<double> limits = {}; ///< By stage: of its ranks; empty: none.
+  bool inBytes = false;            ///< Otherwise in any unit.
 };
 
 struct Credits {
@@ -59,8 +62,10 @@ struct Credits {
 /// Credits for the actions of `schedule`: for each stage, as many as a step
 /// needs if its actions take exactly the given times, and `spare` more. If
 /// memory is short on a rank, its stage with the most credits loses one,
-/// repeatedly, until the rest fits. Fails if one credit for every stage does
-/// not fit, or if simulateReady() does.
+/// repeatedly, until the rest fits. If the rank's stages with rings have one
+/// credit each, stages that send to these rings lose some of theirs. Fails if
+/// one credit for all of these does not fit, or if simulateReady() does. Memory
+/// costs O(credits * rings of a stage).
 Result<Credits> assignCredits(const Schedule &schedule, const StageGraph &graph,
                               const StepTimes &times,
                               const CreditMemory &memory, int64_t spare = 0);

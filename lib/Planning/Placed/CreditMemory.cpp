@@ -41,90 +41,181 @@ static std::vector<int64_t> gradientsOf(const Problem &problem,
   return bytes;
 }
 
+/// Of the devices of `stage`, the one with the least memory.
+static const Device &smallestOf(const Problem &problem,
+                                const StagePlan &stage) {
+  size_t number = *std::min_element(stage.devices.begin(), stage.devices.end(),
+                                    [&](size_t a, size_t b) {
+                                      return problem.cluster.devices[a].memory <
+                                             problem.cluster.devices[b].memory;
+                                    });
+  return problem.cluster.devices[number];
+}
+
+/// Bytes left for rings on rank `rank`, which has the stages `here`.
+static Result<double> leftOnRank(const Problem &problem,
+                                 const std::vector<StagePlan> &stages,
+                                 const std::vector<StageMemory> &memories,
+                                 const std::vector<int64_t> &here, int64_t rank,
+                                 int64_t gradients) {
+  const StagePlan &first = stages[size_t(here.front())];
+  if (here.size() == 1 && !first.rows.empty())
+    return leftOfShares(problem, first, memories[size_t(here.front())], rank);
+  const Device &device = smallestOf(problem, first);
+  RankMemory memory;
+  int64_t slots = gradients; // And copies of offloaded stashes.
+  for (int64_t s : here) {
+    const StageMemory &own = memories[size_t(s)];
+    memory.add(own, ByLife(), problem.microbatches);
+    slots += (own.leaving + slotsComing(1)) * own.offloaded;
+  }
+  int64_t fixed = memory.total().value + slots;
+  if (fixed > device.memory.value)
+    return tooLarge(rank, fixed, device);
+  return double(device.memory.value - fixed);
+}
+
 /// By stage: bytes left for rings on its ranks.
 static Result<std::vector<double>>
 leftForRings(const Problem &problem, const std::vector<StagePlan> &stages,
-             const std::vector<StageMemory> &memories,
              const StagePlacement &where) {
+  // Those of one device have parameters in common if it holds shards.
+  std::vector<StageMemory> memories = memoryOfStages(problem, stages).stages;
+  for (StageMemory &memory : memories) {
+    memory.received = memory.recomputed = 0;
+    memory.receivedStash = {};
+  }
   std::vector<double> left(stages.size(),
                            std::numeric_limits<double>::infinity());
-  std::vector<size_t> devices = devicesOf(stages, where);
   std::vector<int64_t> gradients = gradientsOf(problem, stages, where);
   for (int64_t r = 0; r < where.ranks; ++r) {
     std::vector<int64_t> here =
         stagesOf(where.placement, where.ranks, where.chunks, r, where.spare);
-    const Device &device = problem.cluster.devices[devices[size_t(r)]];
-    RankMemory memory;
-    int64_t slots = gradients[size_t(r)]; // And copies of offloaded stashes.
-    for (int64_t s : here) {
-      StageMemory own = memories[size_t(s)];
-      own.received = 0;
-      own.receivedStash = {};
-      memory.add(own, ByLife(), problem.microbatches);
-      slots += (own.leaving + slotsComing(1)) * own.offloaded;
-    }
-    int64_t fixed = memory.total().value + slots;
-    if (fixed > device.memory.value)
-      return tooLarge(r, fixed, device);
+    Result<double> own =
+        leftOnRank(problem, stages, memories, here, r, gradients[size_t(r)]);
+    if (!own)
+      return own.error();
     for (int64_t s : here)
-      left[size_t(s)] =
-          std::min(left[size_t(s)], double(device.memory.value - fixed));
+      left[size_t(s)] = std::min(left[size_t(s)], *own);
   }
   return left;
 }
 
-/// The last phase of a stage that reads what `place` describes.
-static ActionKind lastOf(const ValuePlace &place) {
-  return place.weightUse  ? ActionKind::WeightGradient
-         : place.inputUse ? ActionKind::InputGradient
-                          : ActionKind::Forward;
-}
+namespace {
+/// How a schedule runs the actions of a stage.
+struct StageForm {
+  bool splits = false; ///< I and W apart.
+  bool recomputes = false;
+};
 
-Result<CreditMemory> creditMemoryOf(const Problem &problem,
-                                    const std::vector<StagePlan> &stages,
-                                    const StagePlacement &where) {
-  // Those of one device have parameters in common if it holds shards.
-  std::vector<StageMemory> memories = memoryOfStages(problem, stages).stages;
-  Result<std::vector<double>> left =
-      leftForRings(problem, stages, memories, where);
-  if (!left)
-    return left.error();
-  CreditMemory result;
-  result.limit = *std::min_element(left->begin(), left->end());
-  // Replicas have an equal share of the microbatches in flight.
-  std::vector<double> scales;
-  for (size_t s = 0; s < stages.size(); ++s)
-    scales.push_back((*left)[s] > 0 ? result.limit / (*left)[s] /
-                                          double(stages[s].devices.size())
-                                    : 1);
-  for (size_t s = 0; s < stages.size(); ++s)
-    result.held.push_back(scales[s] * double(memories[s].stash.all()));
-  std::vector<size_t> stageOf(problem.layers.size(), 0);
-  std::vector<int64_t> levelOf(problem.layers.size(), 0);
+/// Collects the rings of values.
+class RingList {
+public:
+  RingList(const Problem &problem, const std::vector<StagePlan> &stages,
+           const Schedule &schedule);
+
+  void add(const LayerValue &value);
+
+  std::vector<CreditRing> rings;
+
+private:
+  void addKept(StagePhase made, const ValuePlace &place, double bytes);
+  void addReceived(StagePhase made, size_t to, ValuePlace place, double bytes);
+  /// The last phase of stage `stage` that reads what `place` describes.
+  StagePhase lastOf(const ValuePlace &place, size_t stage) const {
+    bool isLate = place.weightUse && forms[stage].splits;
+    return {isLate                              ? ActionKind::WeightGradient
+            : place.weightUse || place.inputUse ? ActionKind::InputGradient
+                                                : ActionKind::Forward,
+            int64_t(stage)};
+  }
+
+  const Problem &problem;
+  const std::vector<StagePlan> &stages;
+  std::vector<StageForm> forms;
+  std::vector<size_t> stageOf;  ///< By layer.
+  std::vector<int64_t> levelOf; ///< By layer.
+};
+} // namespace
+
+RingList::RingList(const Problem &problem, const std::vector<StagePlan> &stages,
+                   const Schedule &schedule)
+    : problem(problem), stages(stages), forms(stages.size()),
+      stageOf(problem.layers.size(), 0), levelOf(problem.layers.size(), 0) {
+  for (const Order &order : schedule.ranks)
+    for (const Action &action : order) {
+      StageForm &form = forms[size_t(action.stage)];
+      form.splits |= action.kind == ActionKind::InputGradient ||
+                     action.kind == ActionKind::WeightGradient;
+      form.recomputes |= action.kind == ActionKind::Recompute;
+    }
   for (size_t s = 0; s < stages.size(); ++s)
     for (size_t i = 0; i < stages[s].layers.size(); ++i) {
       stageOf[size_t(stages[s].layers[i])] = s;
       levelOf[size_t(stages[s].layers[i])] = stages[s].levelOf(i);
     }
-  for (const LayerValue &value : problem.values) {
-    StagePhase made{value.producer.phase,
-                    int64_t(stageOf[size_t(value.producer.layer)])};
-    std::map<size_t, ValuePlace> places;
-    for (const LayerPhase &use : value.uses)
-      if (use.isAt(levelOf[size_t(use.layer)]))
-        places[stageOf[size_t(use.layer)]].addUse(use.phase);
-    for (auto [to, place] : places) {
-      if (int64_t(to) == made.stage)
-        continue;
-      // A stage that recomputes keeps its inputs.
-      place.inputUse |= stages[to].recompute && place.forwardUse;
-      result.rings.push_back(
-          {made,
-           {lastOf(place), int64_t(to)},
-           scales[to] * double(problem.slotOf(value.bytes).value)});
-    }
+}
+
+/// Adds a value that its own stage reads in a later action.
+void RingList::addKept(StagePhase made, const ValuePlace &place, double bytes) {
+  auto stage = size_t(made.stage);
+  StagePhase last = lastOf(place, stage);
+  if (!place.keeps(made.phase) || last.phase == made.phase)
+    return;
+  if (made.phase != ActionKind::Forward || !forms[stage].recomputes) {
+    rings.push_back({made, last, bytes});
+    return;
   }
-  return result;
+  rings.push_back({made, last, bytes, /*recomputes=*/false});
+  made.phase = ActionKind::Recompute;
+  rings.push_back({made, last, bytes, /*recomputes=*/true});
+}
+
+/// Adds a value that another stage makes. A forward that runs again reads its
+/// inputs again.
+void RingList::addReceived(StagePhase made, size_t to, ValuePlace place,
+                           double bytes) {
+  StagePhase last = lastOf(place, to);
+  if (last.phase != ActionKind::Forward || !forms[to].recomputes) {
+    rings.push_back({made, last, bytes});
+    return;
+  }
+  rings.push_back({made, last, bytes, /*recomputes=*/false});
+  place.inputUse = true;
+  rings.push_back({made, lastOf(place, to), bytes, /*recomputes=*/true});
+}
+
+void RingList::add(const LayerValue &value) {
+  size_t from = stageOf[size_t(value.producer.layer)];
+  StagePhase made{value.producer.phase, int64_t(from)};
+  std::map<size_t, ValuePlace> places;
+  for (const LayerPhase &use : value.uses)
+    if (use.isAt(levelOf[size_t(use.layer)]))
+      places[stageOf[size_t(use.layer)]].addUse(use.phase);
+  auto bytes = double(problem.slotOf(value.bytes).value);
+  const std::vector<int64_t> &offloaded = stages[from].offload;
+  bool isOnHost = made.phase == ActionKind::Forward &&
+                  std::binary_search(offloaded.begin(), offloaded.end(),
+                                     value.producer.layer);
+  for (const auto &[to, place] : places)
+    if (to != from)
+      addReceived(made, to, place, bytes);
+    else if (!isOnHost)
+      addKept(made, place, bytes);
+}
+
+Result<CreditMemory> creditMemoryOf(const Problem &problem,
+                                    const std::vector<StagePlan> &stages,
+                                    const StagePlacement &where,
+                                    const Schedule &schedule) {
+  Result<std::vector<double>> left = leftForRings(problem, stages, where);
+  if (!left)
+    return left.error();
+  RingList list(problem, stages, schedule);
+  for (const LayerValue &value : problem.values)
+    list.add(value);
+  return CreditMemory{std::move(list.rings), std::move(*left),
+                      /*inBytes=*/true};
 }
 
 } // namespace stagewright

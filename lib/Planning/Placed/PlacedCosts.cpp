@@ -134,12 +134,8 @@ Error tooLarge(int64_t rank, int64_t bytes, const Device &device) {
                toString(Bytes(bytes) - device.memory) + " more"};
 }
 
-/// Bytes left for the microbatches in flight on a stage whose replicas share
-/// the samples of each microbatch, as if one replica had all samples: the min
-/// over the devices of the bytes left there divided by the device's share.
-static Result<double> leftOfShares(const Problem &problem,
-                                   const StagePlan &stage, StageMemory memory,
-                                   int64_t rank) {
+Result<double> leftOfShares(const Problem &problem, const StagePlan &stage,
+                            StageMemory memory, int64_t rank) {
   memory.leaving = slotsLeaving({});
   std::vector<double> shares = slicesOf(problem, stage);
   double left = std::numeric_limits<double>::infinity();
@@ -210,10 +206,12 @@ static Status scaleMemory(const Problem &problem,
   return {};
 }
 
-Result<ScheduleProblem> scheduleProblemOf(const Problem &problem,
-                                          const Network &network,
-                                          const std::vector<StagePlan> &stages,
-                                          const StagePlacement &where) {
+/// The scheduling problem of stages that need `memories`, without a limit of
+/// memory.
+static ScheduleProblem costsOf(const Problem &problem, const Network &network,
+                               const std::vector<StagePlan> &stages,
+                               const std::vector<StageMemory> &memories,
+                               const StagePlacement &where) {
   ScheduleProblem result;
   result.placement = where.placement;
   result.ranks = where.ranks;
@@ -227,12 +225,9 @@ Result<ScheduleProblem> scheduleProblemOf(const Problem &problem,
       stageOf[layer] = int64_t(s);
   std::vector<size_t> classOf = problem.cluster.classOfDevices();
   auto loads = loadsOf(problem, stageOf, stages.size());
-  LayerIndex index(problem);
-  std::vector<StageMemory> memories;
   for (size_t s = 0; s < stages.size(); ++s) {
     StageTimes times = timesOf(problem, stages[s], classOf);
-    const StageMemory &memory =
-        memories.emplace_back(stageMemory(problem, index, stages[s]));
+    const StageMemory &memory = memories[s];
     auto [activation, kept] = heldOf(memory);
     // Inputs of the forward; what arrives in the backward does not count.
     int64_t arrived =
@@ -244,6 +239,30 @@ Result<ScheduleProblem> scheduleProblemOf(const Problem &problem,
       result.hops.push_back(
           hopOf(problem, network, stages[s], stages[s + 1], loads[s]));
   }
+  return result;
+}
+
+static std::vector<StageMemory>
+memoriesOf(const Problem &problem, const std::vector<StagePlan> &stages) {
+  LayerIndex index(problem);
+  std::vector<StageMemory> memories;
+  for (const StagePlan &stage : stages)
+    memories.push_back(stageMemory(problem, index, stage));
+  return memories;
+}
+
+ScheduleProblem scheduleCostsOf(const Problem &problem, const Network &network,
+                                const std::vector<StagePlan> &stages,
+                                const StagePlacement &where) {
+  return costsOf(problem, network, stages, memoriesOf(problem, stages), where);
+}
+
+Result<ScheduleProblem> scheduleProblemOf(const Problem &problem,
+                                          const Network &network,
+                                          const std::vector<StagePlan> &stages,
+                                          const StagePlacement &where) {
+  std::vector<StageMemory> memories = memoriesOf(problem, stages);
+  ScheduleProblem result = costsOf(problem, network, stages, memories, where);
   if (problem.model.sharesRings)
     memories = memoryOfStages(problem, stages).stages;
   if (Status status = scaleMemory(problem, stages, memories, where, result);

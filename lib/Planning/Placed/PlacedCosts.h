@@ -20,6 +20,12 @@ namespace stagewright {
 std::vector<size_t> devicesOf(const std::vector<StagePlan> &stages,
                               const StagePlacement &where);
 
+/// Bytes left for the microbatches in flight on a stage whose replicas share
+/// the samples of each microbatch, as if one replica had all samples: the min
+/// over the devices of the bytes left there divided by the device's share.
+Result<double> leftOfShares(const Problem &problem, const StagePlan &stage,
+                            StageMemory memory, int64_t rank);
+
 /// The error of a rank that needs `bytes` before any microbatch is in flight.
 Error tooLarge(int64_t rank, int64_t bytes, const Device &device);
 

@@ -8,6 +8,7 @@
 #include "stagewright/Scheduling/Generators.h"
 #include "stagewright/Scheduling/InFlight.h"
 #include "stagewright/Scheduling/ReadyFirst.h"
+#include "stagewright/Scheduling/Replicas.h"
 #include "stagewright/Simulation/AssignCredits.h"
 #include "stagewright/Support/Jitter.h"
 #include <cmath>
@@ -142,21 +143,45 @@ TEST(AssignCredits, LittlesLawWithAsManyMoreAsThePhaseNeeds) {
   }
 }
 
+/// Each stage keeps 1 for each microbatch, in `limit`.
+static CreditMemory keptIn(double limit) {
+  CreditMemory memory;
+  for (int64_t s = 0; s < 4; ++s)
+    memory.rings.push_back({{Forward, s}, {InputGradient, s}, 1});
+  memory.limits.assign(4, limit);
+  return memory;
+}
+
 TEST(AssignCredits, MemoryTakesCreditsBack) {
   Chain chain{4, 64};
-  CreditMemory memory{{1, 1, 1, 1}, 2};
+  CreditMemory memory = keptIn(2);
   Credits credits =
       *assignCredits(chain.schedule, chain.graph, chain.times, memory);
   EXPECT_EQ(credits.wanted, (std::vector<int64_t>{4, 3, 2, 1}));
   EXPECT_EQ(credits.assigned, (std::vector<int64_t>{2, 2, 2, 1}));
   EXPECT_TRUE(credits.isCapped());
   EXPECT_GT(credits.loss(), 0.2);
-  memory.limit = 0.5;
+}
+
+TEST(AssignCredits, TheErrorStatesWhatIsMissing) {
+  Chain chain{4, 64};
+  CreditMemory memory = keptIn(0.5);
   EXPECT_EQ(assignCredits(chain.schedule, chain.graph, chain.times, memory)
                 .error()
                 .message,
-            "one microbatch in flight on each stage of rank 0 takes 1, but it "
-            "has 0.5; use more stages or a device with more memory");
+            "rank 0 has 0.5 left for microbatches in flight, but one on each "
+            "of its stages takes 1: give 0.5 more with memory=, or more "
+            "stages");
+  memory.inBytes = true;
+  for (CreditRing &ring : memory.rings)
+    ring.size = 3 << 20;
+  memory.limits.assign(4, 1 << 20);
+  EXPECT_EQ(assignCredits(chain.schedule, chain.graph, chain.times, memory)
+                .error()
+                .message,
+            "rank 0 has 1.0 MiB left for microbatches in flight, but one on "
+            "each of its stages takes 3.0 MiB: give 2.0 MiB more with "
+            "memory=, or more stages");
 }
 
 // Stage 1 keeps what it gets from stage 0 until its backward: one slot under
@@ -164,17 +189,64 @@ TEST(AssignCredits, MemoryTakesCreditsBack) {
 TEST(AssignCredits, RingsOfOtherStagesTakeMemory) {
   Chain chain{4, 64};
   CreditMemory memory;
-  memory.rings = {
-      {{ActionKind::Forward, 0}, {ActionKind::InputGradient, 1}, 1}};
-  memory.limit = 4;
+  memory.rings = {{{Forward, 0}, {InputGradient, 1}, 1}};
+  memory.limits.assign(4, 4);
   Credits credits =
       *assignCredits(chain.schedule, chain.graph, chain.times, memory);
   EXPECT_EQ(credits.assigned, (std::vector<int64_t>{4, 3, 2, 1}));
-  memory.limit = 3;
+  memory.limits.assign(4, 3);
   credits = *assignCredits(chain.schedule, chain.graph, chain.times, memory);
   EXPECT_EQ(credits.assigned, (std::vector<int64_t>{4, 2, 2, 1}));
-  memory.limit = 1;
+  memory.limits.assign(4, 1);
   EXPECT_FALSE(assignCredits(chain.schedule, chain.graph, chain.times, memory));
+}
+
+// The last stage has one credit, and a ring for a value that skips stage 2: as
+// many slots as stage 1 has more credits, and one that is kept. Stages 0 and 2
+// have no part in that.
+TEST(AssignCredits, OnlyStagesThatUseTheMemoryLoseCredits) {
+  Chain chain{4, 64};
+  CreditMemory memory;
+  memory.rings = {{{Forward, 1}, {InputGradient, 3}, 1}};
+  memory.limits = {100, 100, 100, 2};
+  Credits credits =
+      *assignCredits(chain.schedule, chain.graph, chain.times, memory);
+  EXPECT_EQ(credits.wanted, (std::vector<int64_t>{4, 3, 2, 1}));
+  EXPECT_EQ(credits.assigned, (std::vector<int64_t>{4, 2, 2, 1}));
+}
+
+// Two replicas have every second microbatch, and half of the slots, rounded up.
+TEST(AssignCredits, ReplicasShareTheCredits) {
+  Chain chain{2, 64};
+  Schedule both = dealInTurn(chain.schedule, {{0, 2}, {1, 3}});
+  CreditMemory memory;
+  memory.rings = {{{Forward, 0}, {InputGradient, 0}, 1}};
+  memory.limits = {2, 2};
+  auto assigned = [&](int64_t spare) {
+    return assignCredits(both, chain.graph, chain.times, memory, spare)
+        ->assigned[0];
+  };
+  int64_t wanted =
+      assignCredits(both, chain.graph, chain.times, {}, 0)->wanted[0];
+  EXPECT_EQ(assigned(0), std::min<int64_t>(wanted, 4));
+  EXPECT_EQ(assigned(5), 4); // 5 credits are 3 slots.
+}
+
+// If the forward runs again, what it makes takes one slot.
+TEST(AssignCredits, RepeatedForwardsHoldOneMicrobatch) {
+  Chain chain{4, 64};
+  chain.schedule = runAgain(chain.schedule, {true, false, false, false});
+  CreditMemory memory;
+  memory.rings = {{{Forward, 0}, {InputGradient, 0}, 1, false},
+                  {{Recompute, 0}, {InputGradient, 0}, 1, true}};
+  memory.limits.assign(4, 1);
+  Credits credits =
+      *assignCredits(chain.schedule, chain.graph, chain.times, memory);
+  EXPECT_FALSE(credits.isCapped());
+  // Until its W, as many as there are credits.
+  memory.rings[1].last.phase = WeightGradient;
+  credits = *assignCredits(chain.schedule, chain.graph, chain.times, memory);
+  EXPECT_EQ(credits.assigned[0], 1);
 }
 
 // With chunks, twins, and I and W apart.

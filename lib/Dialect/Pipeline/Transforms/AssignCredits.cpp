@@ -31,33 +31,32 @@ struct StageData {
   CreditMemory memory;
 };
 
-/// The data of `program`, whose stage graph is `graph`. If costs are unknown,
-/// the stages are equal and memory is unlimited.
-StageData dataOf(ProgramOp program, const StageGraph &graph) {
-  StageData data{unitTimes(graph.stages), {}};
-  data.memory.held.assign(graph.stages, 0);
+/// Whether the stages of `program` have costs, and a placement for which
+/// schedules are timed.
+bool hasTimes(ProgramOp program) {
   Silence silence(program.getContext());
-  FailureOr<ScheduleProblem> problem = scheduleProblemOf(program);
-  if (failed(problem))
+  return hasCosts(graphOf(program)) && succeeded(placementOf(program));
+}
+
+/// The data of `program`, which runs `schedule` and whose stage graph is
+/// `graph`. Without times the stages are equal and memory is unlimited.
+FailureOr<StageData> dataOf(ProgramOp program, const Schedule &schedule,
+                            const StageGraph &graph) {
+  StageData data{unitTimes(graph.stages), {}};
+  if (!hasTimes(program))
     return data;
+  FailureOr<CreditCosts> costs =
+      creditCostsOf(program, schedule, hasShards(graphOf(program)));
+  if (failed(costs))
+    return failure();
+  for (auto [s, own] : llvm::enumerate(costs->stages.stages))
+    data.times.stages[s] = own.times();
+  data.memory = std::move(costs->memory);
   std::vector<std::vector<int64_t>> ranks = ranksOfStages(program);
-  auto stages = llvm::to_vector(program.getBody().front().getOps<StageOp>());
-  data.memory.limit = problem->memory;
-  for (auto [s, costs] : llvm::enumerate(problem->stages)) {
-    data.times.stages[s] = {costs.forward, costs.inputGradient,
-                            costs.weightGradient};
-    // Replicas have an equal share of the microbatches in flight.
-    double bytes = StageOp(stages[s]).getRecompute() ? costs.recomputeInput
-                                                     : costs.activation;
-    data.memory.held[s] = bytes / double(ranks[s].size());
-  }
-  if (auto memory = creditMemoryOf(program, hasShards(graphOf(program)));
-      succeeded(memory))
-    data.memory = std::move(*memory);
   for (const StageEdge &edge : graph.edges) {
     int64_t low = std::min(edge.producer.stage, edge.firstUse.stage);
     bool isLocal = ranks[edge.producer.stage] == ranks[edge.firstUse.stage];
-    data.times.hops.push_back(isLocal ? Seconds() : problem->hops[low]);
+    data.times.hops.push_back(isLocal ? Seconds() : costs->stages.hops[low]);
   }
   return data;
 }
@@ -100,9 +99,11 @@ struct AssignCreditsPass : impl::AssignCreditsBase<AssignCreditsPass> {
 
   FailureOr<std::vector<int64_t>>
   compute(ScheduleOp schedule, const Schedule &data, const StageGraph &graph) {
-    StageData stages = dataOf(programOf(schedule), graph);
+    FailureOr<StageData> stages = dataOf(programOf(schedule), data, graph);
+    if (failed(stages))
+      return failure();
     Result<Credits> found =
-        assignCredits(data, graph, stages.times, stages.memory, spare);
+        assignCredits(data, graph, stages->times, stages->memory, spare);
     if (!found)
       return emitError(schedule.getLoc()) << found.error().message;
     if (!found->isCapped())

@@ -1,0 +1,146 @@
+//===- CreditMemoryTest.cpp - memory of ready-first execution -------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Three layers in a row, each a stage on a device of its own.
+//
+//===----------------------------------------------------------------------===//
+
+#include "stagewright/Planning/CreditMemory.h"
+#include "PlanningData.h"
+#include "stagewright/Scheduling/ReadyFirst.h"
+
+using namespace stagewright;
+using enum ActionKind;
+
+namespace {
+class CreditMemoryOf : public testing::Test {
+protected:
+  CreditMemoryOf() {
+    problem.cluster = hostsOf({3}, 1, 1);
+    problem.microbatches = 8;
+    for (int64_t layer = 0; layer < 3; ++layer) {
+      problem.cluster.devices[size_t(layer)].memory = Bytes(1000);
+      problem.layers.push_back({std::to_string(layer), {{}}});
+      StagePlan &stage = stages.emplace_back();
+      stage.layers = {layer};
+      stage.devices = {size_t(layer)};
+    }
+    schedule = generate("1f1b");
+  }
+
+  Schedule generate(const char *name) const {
+    return *findGenerator(name)->generate({3, problem.microbatches, false});
+  }
+  void add(int64_t bytes, LayerPhase producer, std::vector<LayerPhase> uses) {
+    problem.values.push_back({Bytes(bytes), producer, std::move(uses), {}});
+  }
+  Result<CreditMemory> memory() const {
+    return creditMemoryOf(problem, stages, {Placement::Linear, 3, 1}, schedule);
+  }
+  /// The rings as text: "F0-I1 100".
+  std::string rings() const {
+    std::string text;
+    Result<CreditMemory> all = memory();
+    for (const CreditRing &ring : all->rings) {
+      auto name = [](StagePhase phase) {
+        return std::string(1, letter(phase.phase)) +
+               std::to_string(phase.stage);
+      };
+      text += (text.empty() ? "" : ", ") + name(ring.made) + "-" +
+              name(ring.last) + " " + std::to_string(int64_t(ring.size)) +
+              (!ring.recomputes   ? ""
+               : *ring.recomputes ? " if repeated"
+                                  : " if kept");
+    }
+    return text;
+  }
+
+  Problem problem;
+  std::vector<StagePlan> stages;
+  Schedule schedule;
+};
+} // namespace
+
+TEST_F(CreditMemoryOf, KeptAndReceivedValuesHaveRings) {
+  add(10, {0, Forward}, {{0, InputGradient}, {1, Forward}, {2, InputGradient}});
+  add(20, {1, Forward}, {{2, Forward}, {2, WeightGradient}});
+  add(30, {1, InputGradient}, {{0, InputGradient}});
+  add(40, {2, Forward}, {{2, Forward}}); // Within one action.
+  // Backwards are whole, so W is within I.
+  EXPECT_EQ(rings(), "F0-I0 10, F0-F1 10, F0-I2 10, F1-I2 20, I1-I0 30");
+  EXPECT_EQ(memory()->limits, (std::vector<double>{1000, 1000, 1000}));
+  EXPECT_TRUE(memory()->inBytes);
+}
+
+TEST_F(CreditMemoryOf, WeightGradientsKeepTheirInputs) {
+  schedule = generate("zb-h1");
+  add(10, {1, Forward}, {{1, InputGradient}, {1, WeightGradient}});
+  add(20, {2, InputGradient}, {{1, InputGradient}, {1, WeightGradient}});
+  add(30, {1, InputGradient}, {{1, WeightGradient}});
+  EXPECT_EQ(rings(), "F1-W1 10, I2-W1 20, I1-W1 30");
+}
+
+TEST_F(CreditMemoryOf, RepeatedForwardsKeepTheirInputsInstead) {
+  schedule = runAgain(generate("zb-h1"), {false, true, false});
+  add(10, {0, Forward}, {{1, Forward}});
+  add(20, {1, Forward}, {{1, InputGradient}, {2, Forward}});
+  add(30, {1, Forward}, {{1, WeightGradient}});
+  EXPECT_EQ(rings(), "F0-F1 10 if kept, F0-I1 10 if repeated, "
+                     "F1-I1 20 if kept, R1-I1 20 if repeated, F1-F2 20, "
+                     "F1-W1 30 if kept, R1-W1 30 if repeated");
+}
+
+TEST_F(CreditMemoryOf, LevelsDecideWhatIsUsed) {
+  problem.layers[1].levels = {{{Seconds()}}};
+  add(10, {0, Forward}, {{1, Forward}, {1, InputGradient, /*levels=*/2}});
+  add(20, {1, Forward}, {{1, InputGradient, /*levels=*/1}});
+  EXPECT_EQ(rings(), "F0-F1 10, F1-I1 20");
+  stages[1].levels = {1};
+  EXPECT_EQ(rings(), "F0-I1 10");
+}
+
+TEST_F(CreditMemoryOf, LimitsAreWhatParametersAndTemporariesLeave) {
+  problem.residents = {{Bytes(100), ResidentKind::Parameter, {0}},
+                       {Bytes(7), ResidentKind::PerMicrobatch, {1}},
+                       {Bytes(50), ResidentKind::Parameter, {0, 2}}};
+  problem.layers[2].temporaries = Bytes(30);
+  // Rank 0 gets the gradient of the second parameter from rank 2, and adds it
+  // to its own.
+  EXPECT_EQ(memory()->limits,
+            (std::vector<double>{1000 - 100 - 50 - 2 * 50, 1000 - 8 * 7,
+                                 1000 - 50 - 30}));
+  problem.cluster.devices[1].memory = Bytes(50);
+  EXPECT_EQ(memory().error().message,
+            "rank 1 needs 56 B on device d1 even with no microbatch in flight, "
+            "has 50 B; use more devices, fewer microbatches or a device with "
+            "6 B more");
+}
+
+// Of three samples, the devices have one and two; the second has as much memory
+// for two as the first for one.
+TEST_F(CreditMemoryOf, ReplicasThatShareSamplesHoldTheirShares) {
+  problem.samples = 3;
+  problem.cluster = hostsOf({4}, 1, 1);
+  for (Device &device : problem.cluster.devices)
+    device.memory = Bytes(1000);
+  problem.cluster.devices[3].memory = Bytes(400);
+  problem.residents = {{Bytes(100), ResidentKind::Parameter, {2}}};
+  stages[2].devices = {2, 3};
+  stages[2].rows = {1, 2};
+  EXPECT_DOUBLE_EQ(memory()->limits[2], 300 * 3 / 2.0);
+}
+
+TEST_F(CreditMemoryOf, TheSmallestReplicaLimitsThoseThatTakeTurns) {
+  problem.samples = 1;
+  problem.cluster = hostsOf({6}, 1, 1);
+  for (Device &device : problem.cluster.devices)
+    device.memory = Bytes(1000);
+  problem.cluster.devices[4].memory = Bytes(600);
+  for (size_t s = 0; s < 3; ++s)
+    stages[s].devices = {s, s + 3};
+  EXPECT_EQ(memory()->limits, (std::vector<double>{1000, 600, 1000}));
+}
