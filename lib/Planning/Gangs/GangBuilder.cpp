@@ -66,14 +66,16 @@ void GangBuilder::addLayers() {
     }
     size_t first =
         result.layers.empty() ? 0 : sharded.ends[result.layers.size() - 1];
-    Bytes local = localOf(first, end);
+    size_t number = result.layers.size();
+    Bytes local = locals[0][number];
     layer.temporaries = kept.temporaries + local;
     layer.sampleTemporaries = kept.sampleTemporaries + local;
     for (int64_t k = 1; k <= int64_t(recompute); ++k) {
       RecomputeLevel &again = layer.levels.emplace_back();
+      local = locals[size_t(k)][number];
       for (size_t l = first * ways; l < end * ways; ++l)
-        for (int64_t number : cells[l])
-          addTemporaries(fine.layers[size_t(number)], k, again);
+        for (int64_t own : cells[l])
+          addTemporaries(fine.layers[size_t(own)], k, again);
       again.temporaries += local;
       again.sampleTemporaries += local;
       for (const std::vector<size_t> &own : gangs.classes) {
@@ -149,7 +151,8 @@ Problem GangBuilder::build() {
   result.model.sharesRings = false;
   chooseShard();
   collectMessages();
-  collectLocals();
+  for (int64_t level = 0; level <= fine.mostLevels(); ++level)
+    locals.push_back(localsAt(level));
   readAgain();
   addLayers();
   addValues();

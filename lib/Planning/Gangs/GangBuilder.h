@@ -51,12 +51,6 @@ private:
     size_t level, shard;
   };
   size_t at(const Cell &cell) const { return cell.level * ways + cell.shard; }
-  /// The max of `locals` in [first, end).
-  Bytes localOf(size_t first, size_t end) const {
-    auto most = std::max_element(locals.begin() + int64_t(first),
-                                 locals.begin() + int64_t(end));
-    return Bytes(kind == GangTimes::Most ? *most : 0);
-  }
   const ShardedLayers::Place &placeOf(int64_t layer) const {
     return sharded.places[size_t(layer)];
   }
@@ -71,7 +65,7 @@ private:
                    int64_t recompute) const;
   bool isAt(const LayerPhase &use, int64_t recompute) const;
   uint32_t levelsOf(const LayerPhase &use) const;
-  void collectLocals();
+  std::vector<Bytes> localsAt(int64_t recompute) const;
   void addWholeLevel(Layer &layer, size_t first, size_t end) const;
   std::vector<Bytes> ringsOf(int64_t recompute) const;
   void addRings();
@@ -95,9 +89,7 @@ private:
   std::vector<std::vector<int64_t>> cells; ///< By level and shard: its layers.
   /// By phase, level and shard: bytes from each shard.
   std::vector<std::vector<int64_t>> messages[kPhases];
-  /// By level: bytes that the chosen shard passes from level to level of the
-  /// same action and that exist while this level runs.
-  std::vector<int64_t> locals;
+  std::vector<std::vector<Bytes>> locals;    ///< localsAt(), by its argument.
   std::vector<std::optional<size_t>> wholes; ///< wholeLevel() by layer.
   std::vector<Layer> again; ///< The layers of ShardedLayers::again, if any.
   std::vector<Bytes> againRings; ///< Their ringsOf().

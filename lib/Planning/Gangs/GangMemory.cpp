@@ -11,16 +11,22 @@
 
 namespace stagewright {
 
-/// Adds up, by level, what the chosen shard makes in one level and reads in
-/// another one of the same action: it exists from the first to the last.
-void GangBuilder::collectLocals() {
+/// By layer: bytes that the chosen shard makes in one level and reads in
+/// another one of the same action, if layers are at recomputation level
+/// `recompute`. They exist from the first level to the last; the level with the
+/// most counts.
+std::vector<Bytes> GangBuilder::localsAt(int64_t recompute) const {
+  std::vector<Bytes> most(sharded.ends.size());
+  if (kind != GangTimes::Most)
+    return most;
   std::vector<int64_t> ofPhase[kPhases];
   for (std::vector<int64_t> &bytes : ofPhase)
     bytes.resize(ofLevel.size(), 0);
   for (const LayerValue &value : fine.values) {
     auto levelHere = [&](const LayerPhase &use) -> std::optional<size_t> {
       auto [level, shard] = placeOf(use.layer);
-      return shard == chosen ? std::optional(level) : std::nullopt;
+      return shard == chosen && isAt(use, recompute) ? std::optional(level)
+                                                     : std::nullopt;
     };
     size_t from = placeOf(value.producer.layer).level;
     for (const auto &[to, place] : passedUses(value, levelHere))
@@ -30,10 +36,12 @@ void GangBuilder::collectLocals() {
           ofPhase[numberOf(value.producer.phase)][level] +=
               fine.slotOf(value.bytes).value;
   }
-  locals.assign(ofLevel.size(), 0);
   for (const std::vector<int64_t> &bytes : ofPhase)
-    for (size_t level = 0; level < locals.size(); ++level)
-      locals[level] = std::max(locals[level], bytes[level]);
+    for (size_t level = 0; level < bytes.size(); ++level) {
+      Bytes &own = most[size_t(ofLevel[level])];
+      own = std::max(own, Bytes(bytes[level]));
+    }
+  return most;
 }
 
 /// By layer: bytes of the rings of messages that only the receiving actions

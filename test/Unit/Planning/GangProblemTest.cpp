@@ -223,6 +223,28 @@ TEST(GangProblem, LayersMayRepeatTheirForward) {
 }
 
 // If a schedule can delay W, what it reads is held from where I makes it again.
+// At recomputation level 1 no backward reads the value, so it is no stash: it
+// is passed from one level to the next within the forward.
+TEST(GangProblem, ValuesThatRecomputationDoesNotKeepArePassedOn) {
+  std::mt19937 random(3);
+  Sharded sharded(2, 2, 1, random);
+  for (Layer &layer : sharded.problem.layers)
+    layer.levels.push_back({{Seconds(1)}});
+  int64_t from = int64_t(sharded.number(0, 0)),
+          to = int64_t(sharded.number(1, 0));
+  auto more = [&](std::vector<LayerPhase> uses) {
+    Problem problem = sharded.problem;
+    problem.values.push_back(
+        {Bytes(1000), {from, ActionKind::Forward}, std::move(uses), {}});
+    Layer layer = gangProblems(problem, sharded.places)->most.layers[0];
+    return (layer.levels[0].temporaries - layer.temporaries).value;
+  };
+  EXPECT_EQ(more({{to, ActionKind::Forward}}), 0); // At both levels.
+  EXPECT_EQ(more({{to, ActionKind::Forward},
+                  {to, ActionKind::InputGradient, /*levels=*/1}}),
+            1000);
+}
+
 TEST(GangProblem, RepeatedValuesOfWeightGradientsAreHeldFromInputGradients) {
   std::mt19937 random(5);
   Sharded sharded(4, 3, 2, random);
