@@ -106,7 +106,7 @@ private:
   OwningOpRef<ModuleOp> formGraph(ModuleOp layers, bool halves, Found &found);
   bool isSlow(const ShardTrial &trial);
   TrialOutcome attempt(const ShardTrial &trial);
-  std::vector<ShardPlan> planInLess(size_t form, int64_t less);
+  std::vector<ShardPlan> planInLess(size_t form, double less);
   LogicalResult plan(ModuleOp trial, const CompileOptions &how, Level to,
                      std::string &problem, std::vector<Diagnostic> &said) const;
   void tell(const Found &found);
@@ -323,16 +323,20 @@ TrialOutcome Search::attempt(const ShardTrial &trial) {
 
 /// The plans of a form for devices with `less` percent less memory; empty if
 /// there are none.
-std::vector<ShardPlan> Search::planInLess(size_t form, int64_t less) {
+std::vector<ShardPlan> Search::planInLess(size_t form, double less) {
   Cluster smaller = cluster;
+  double part = (100 - less) / 100;
   for (Device &each : smaller.devices)
-    each.memory =
-        Bytes(int64_t(double(100 - less) / 100 * double(each.memory.value)));
+    each.memory = Bytes(int64_t(part * double(each.memory.value)));
   Silence quiet(module.getContext());
   FailureOr<ShardPlans> plans =
       planGroups(forms[form].graph(), forms[form].found->shape.ways,
                  microbatches, smaller, options);
-  return succeeded(plans) ? std::move(plans->plans) : std::vector<ShardPlan>();
+  if (failed(plans))
+    return {};
+  for (ShardPlan &plan : plans->plans)
+    plan.share *= part;
+  return std::move(plans->plans);
 }
 
 void Search::tell(const Found &found) {
@@ -371,7 +375,7 @@ FailureOr<ShardChoice> Search::run() {
       std::move(trials),
       {[&](const ShardTrial &trial) { return isSlow(trial); },
        [&](const ShardTrial &trial) { return attempt(trial); },
-       [&](size_t form, int64_t less) { return planInLess(form, less); }});
+       [&](size_t form, double less) { return planInLess(form, less); }});
   Found *best = nullptr;
   Seconds bound(std::numeric_limits<double>::infinity());
   std::string problem;

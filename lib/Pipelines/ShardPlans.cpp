@@ -68,7 +68,8 @@ private:
   /// Adds a plan in which `repeated` levels repeat their forwards.
   Status add(const GangShape &shape, Seconds seconds,
              const StagesOfShards &stages,
-             const std::vector<LevelRange> &repeated, ShardPlans &result) const;
+             const std::vector<LevelRange> &repeated, ShardPlans &result,
+             double share = 1) const;
 
   pipeline::GraphOp graph;
   const Problem &fine;
@@ -82,10 +83,10 @@ private:
 Status ShardPlanner::add(const GangShape &shape, Seconds seconds,
                          const StagesOfShards &stages,
                          const std::vector<LevelRange> &repeated,
-                         ShardPlans &result) const {
+                         ShardPlans &result, double share) const {
   if (repeated.empty()) {
     result.plans.push_back(
-        {shape, seconds, toJson(graph, fine, levels, stages)});
+        {shape, seconds, toJson(graph, fine, levels, stages), {}, share});
     return {};
   }
   FailureOr<RepeatedGraph> made =
@@ -96,8 +97,20 @@ Status ShardPlanner::add(const GangShape &shape, Seconds seconds,
   std::string json =
       toJson(made->graph(), made->problem, all, withRepeated(stages, all));
   result.plans.push_back(
-      {shape, seconds, std::move(json), std::move(made->module)});
+      {shape, seconds, std::move(json), std::move(made->module), share});
   return {};
+}
+
+/// ShardPlan::share of a plan for the gangs of `cluster`.
+static double shareOf(const Plan &plan, const Cluster &cluster) {
+  std::vector<double> bytes(cluster.devices.size(), 0);
+  for (const StagePlan &stage : plan.stages)
+    for (size_t gang : stage.devices)
+      bytes[gang] += double(stage.memory.value);
+  double most = 0;
+  for (auto [own, device] : llvm::zip_equal(bytes, cluster.devices))
+    most = std::max(most, own / double(device.memory.value));
+  return most;
 }
 
 /// Adds the best plan of pipelines of at least two gangs.
@@ -123,7 +136,8 @@ Status ShardPlanner::addPipeline(const GangProblems &problems,
   shape.chunks = int64_t(plan->stages.size()) / shape.groups;
   shape.copies = int64_t(plan->stages.front().devices.size());
   return add(shape, plan->time, stagesOf(*plan, sharded),
-             repeatedIn(*plan, sharded, fine), result);
+             repeatedIn(*plan, sharded, fine), result,
+             shareOf(*plan, problems.most.cluster));
 }
 
 /// The error if the layers of one gang do not fit.

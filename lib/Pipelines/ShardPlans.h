@@ -31,6 +31,9 @@ struct ShardPlan {
   std::string json; ///< For pipeline-partition.
   /// The graph with the layers that repeat their forwards; null: none does.
   mlir::OwningOpRef<mlir::ModuleOp> repeated = {};
+  /// The share of its memory that the device with the least left needs, as the
+  /// planner of gangs counts.
+  double share = 1;
 };
 
 struct ShardPlans {

@@ -12,6 +12,10 @@
 
 namespace stagewright {
 
+/// Percent of the memory by which a plan's own share is missed, so that it is
+/// not found again.
+static constexpr double kBit = 0.1;
+
 /// By form: the plans that have been among the trials.
 using KnownPlans = std::set<std::pair<size_t, std::string>>;
 
@@ -20,16 +24,23 @@ using KnownPlans = std::set<std::pair<size_t, std::string>>;
 static std::optional<ShardTrial> nextInLess(const ShardTrial &trial,
                                             const KnownPlans &known,
                                             const TrialCalls &calls) {
-  for (int64_t less = trial.less + kLessMemory; less <= kMostLess;
-       less += kLessMemory) {
+  double less = trial.less, step = trial.step, share = trial.plan.share;
+  while (true) {
+    less = std::max(less + step, 100 * (1 - share) + kBit);
+    step *= 2;
+    if (less > kMostLess)
+      return std::nullopt;
     std::vector<ShardPlan> plans = calls.plan(trial.form, less);
-    for (ShardPlan &plan : plans)
-      if (plan.shape.groups > 1 && !known.contains({trial.form, plan.json}))
-        return ShardTrial{std::move(plan), trial.form, less};
     if (plans.empty())
-      break; // Nor are there any for even less.
+      return std::nullopt; // Nor are there any for even less.
+    for (ShardPlan &plan : plans) {
+      if (plan.shape.groups < 2)
+        continue;
+      if (!known.contains({trial.form, plan.json}))
+        return ShardTrial{std::move(plan), trial.form, less, step};
+      share = plan.share;
+    }
   }
-  return std::nullopt;
 }
 
 void tryInOrder(std::vector<ShardTrial> trials, const TrialCalls &calls) {

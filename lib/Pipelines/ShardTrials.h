@@ -20,11 +20,18 @@
 
 namespace stagewright {
 
+/// A pipeline without enough memory is planned again for devices with a bit
+/// less memory than the planner of gangs counted for it, and at least
+/// kLessMemory percent less than before. That doubles with every further plan
+/// for less, up to kMostLess.
+inline constexpr double kLessMemory = 1, kMostLess = 20;
+
 /// A plan to try.
 struct ShardTrial {
   ShardPlan plan;
-  size_t form = 0;  ///< Number of the graph that it is a plan of.
-  int64_t less = 0; ///< Percent of the memory that it was planned without.
+  size_t form = 0; ///< Number of the graph that it is a plan of.
+  double less = 0; ///< Percent of the memory that it was planned without.
+  double step = kLessMemory; ///< Of the next plan: at least so many more.
 };
 
 enum class TrialOutcome { Planned, NoMemory, Failed };
@@ -35,14 +42,10 @@ struct TrialCalls {
   llvm::function_ref<bool(const ShardTrial &)> isSlow;
   /// Tries a plan. NoMemory: with more memory it would be a program.
   llvm::function_ref<TrialOutcome(const ShardTrial &)> attempt;
-  /// Plans of a form for devices with `less` percent less memory; empty if
-  /// there are none.
-  llvm::function_ref<std::vector<ShardPlan>(size_t form, int64_t less)> plan;
+  /// Plans of a form for devices with `less` percent less memory, with the
+  /// shares of the whole memory that they need; empty if there are none.
+  llvm::function_ref<std::vector<ShardPlan>(size_t form, double less)> plan;
 };
-
-/// A pipeline without enough memory is planned again with kLessMemory percent
-/// less, then with as much less again, up to kMostLess.
-inline constexpr int64_t kLessMemory = 5, kMostLess = 20;
 
 /// Tries `trials` and, for each pipeline that lacks memory, a plan for less
 /// memory that has not been among the trials of its form. A plan without a

@@ -139,7 +139,7 @@ def test_the_number_of_shards_is_chosen_where_layers_must_repeat(tmp_path, memor
 
 
 def test_plans_fit_where_the_head_needs_much_memory(tmp_path):
-    """The last gang has the head, whose temporaries are large. Steps take little longer in less memory."""
+    """The last gang has the head, whose temporaries are large. A step is never slower in more memory, but for rounding."""
     call(sys.executable, "-m", "stagewright", "import", "jax", HERE / "models" / DEEP, "-o", tmp_path / "step.mlir",
          env={"STAGEWRIGHT_GPT": "V=512,D=32,H=4,L=4,T=64,B=8"})
 
@@ -149,9 +149,11 @@ def test_plans_fit_where_the_head_needs_much_memory(tmp_path):
         assert all(rank["memory"]["arena"] <= memory << 10 for rank in ranks(tmp_path / "step.swx"))
         return float(re.search(r"predicted step ([\d.]+) ms", said)[1])
 
-    enough = predicted(8000)
-    for memory in (6300, 6500, 6700, 7000):
-        assert predicted(memory) <= 1.2 * enough, memory
+    least = float("inf")
+    for memory in (6300, 6500, 6700, 7000, 7400, 8000):
+        step = predicted(memory)
+        assert step <= 1.02 * least, memory
+        least = min(least, step)
 
 
 def test_the_planner_expects_the_time_of_the_program(tmp_path, imported):

@@ -16,18 +16,19 @@ namespace {
 /// Plans with names as texts, and what happens to each of them.
 class ShardTrials : public testing::Test {
 protected:
-  static ShardPlan planOf(std::string name, double seconds,
-                          int64_t groups = 2) {
+  static ShardPlan planOf(std::string name, double seconds, int64_t groups = 2,
+                          double share = 1) {
     GangShape shape;
     shape.groups = groups;
-    return {shape, Seconds(seconds), std::move(name), {}};
+    return {shape, Seconds(seconds), std::move(name), {}, share};
   }
 
   void run() {
     std::vector<ShardTrial> trials;
     for (auto &[plan, form] : given)
       trials.push_back(
-          {planOf(plan.json, plan.seconds.value, plan.shape.groups), form, 0});
+          {planOf(plan.json, plan.seconds.value, plan.shape.groups, plan.share),
+           form});
     tryInOrder(std::move(trials),
                {[&](const ShardTrial &trial) {
                   return slow.contains(trial.plan.json);
@@ -38,24 +39,33 @@ protected:
                   return own == outcomes.end() ? TrialOutcome::Planned
                                                : own->second;
                 },
-                [&](size_t form, int64_t less) {
+                [&](size_t form, double less) {
                   asked.emplace_back(form, less);
                   std::vector<ShardPlan> plans;
-                  for (const std::string &name : inLess[less])
-                    plans.push_back(planOf(name, 1));
+                  // The one that needs most of those that fit.
+                  for (const auto &[share, name] : smaller)
+                    if (plans.empty() && share <= 1 - less / 100)
+                      plans.push_back(planOf(name, 1, 2, share));
                   return plans;
                 }});
+  }
+  /// By request: percent of less memory.
+  std::vector<double> percents() const {
+    std::vector<double> all;
+    for (auto [form, less] : asked)
+      all.push_back(less);
+    return all;
   }
 
   std::vector<std::pair<ShardPlan, size_t>> given;
   std::map<std::string, TrialOutcome> outcomes; ///< Others are planned.
   std::set<std::string> slow;
-  std::map<int64_t, std::vector<std::string>> inLess; ///< By percent.
+  /// Plans for less memory by the share that they need, the largest first.
+  std::map<double, std::string, std::greater<>> smaller;
   std::vector<std::string> tried;
-  std::vector<std::pair<size_t, int64_t>> asked;
+  std::vector<std::pair<size_t, double>> asked;
 };
 
-using Asked = std::vector<std::pair<size_t, int64_t>>;
 using Names = std::vector<std::string>;
 } // namespace
 
@@ -74,22 +84,34 @@ TEST_F(ShardTrials, OnlyLackOfMemoryIsPlannedAgain) {
   given.emplace_back(planOf("large", 2), 1);
   outcomes = {{"wrong", TrialOutcome::Failed},
               {"large", TrialOutcome::NoMemory}};
-  inLess[5] = {"smaller"};
+  smaller = {{0.9, "smaller"}};
   run();
   EXPECT_EQ(tried, (Names{"wrong", "large", "smaller"}));
-  EXPECT_EQ(asked, (Asked{{1, 5}}));
+  ASSERT_EQ(asked.size(), 1u);
+  EXPECT_EQ(asked.front().first, 1u);
+  EXPECT_EQ(percents(), (std::vector<double>{1}));
 }
 
-// The planner returns to a plan that has failed, and to one that is still to be
-// tried.
+// A plan that needs 97 % of the memory is not found in 96.9 %.
+TEST_F(ShardTrials, TheNextPlanIsForABitLessThanThePlanNeeds) {
+  given.emplace_back(planOf("a", 1, 2, 0.97), 0);
+  outcomes = {{"a", TrialOutcome::NoMemory}};
+  smaller = {{0.97, "a"}, {0.965, "b"}, {0.93, "c"}};
+  run();
+  EXPECT_EQ(tried, (Names{"a", "b"}));
+  ASSERT_EQ(asked.size(), 1u);
+  EXPECT_NEAR(percents().front(), 3.1, 1e-9);
+}
+
+// The planner returns to a plan that is still to be tried.
 TEST_F(ShardTrials, NoPlanIsTriedTwice) {
   given.emplace_back(planOf("a", 1), 0);
   given.emplace_back(planOf("later", 7), 0);
   outcomes = {{"a", TrialOutcome::NoMemory}, {"b", TrialOutcome::NoMemory}};
-  inLess = {{5, {"b"}}, {10, {"a"}}, {15, {"later"}}, {20, {"c"}}};
+  smaller = {{0.99, "b"}, {0.97, "later"}, {0.9, "c"}};
   run();
   EXPECT_EQ(tried, (Names{"a", "b", "c", "later"}));
-  EXPECT_EQ(asked, (Asked{{0, 5}, {0, 10}, {0, 15}, {0, 20}}));
+  EXPECT_EQ(asked.size(), 3u);
 }
 
 // Each form of the backwards has graphs of its own, so equal texts are not
@@ -98,26 +120,31 @@ TEST_F(ShardTrials, FormsHaveTheirOwnPlans) {
   given.emplace_back(planOf("a", 2), 0);
   given.emplace_back(planOf("b", 1), 1);
   outcomes = {{"b", TrialOutcome::NoMemory}};
-  inLess[5] = {"a"};
+  smaller = {{0.9, "a"}};
   run();
   EXPECT_EQ(tried, (Names{"b", "a", "a"}));
 }
 
+// Each request is for at least 1, 2, 4 and 8 percent less than the one before.
 TEST_F(ShardTrials, MemoryIsReducedToAtMostAFifth) {
   given.emplace_back(planOf("a", 1), 0);
   for (const char *name : {"a", "b", "c", "d", "e"})
     outcomes[name] = TrialOutcome::NoMemory;
-  inLess = {{5, {"b"}}, {10, {"c"}}, {15, {"d"}}, {20, {"e"}}, {25, {"f"}}};
+  smaller = {
+      {0.985, "b"}, {0.965, "c"}, {0.925, "d"}, {0.845, "e"}, {0.6, "f"}};
   run();
   EXPECT_EQ(tried, (Names{"a", "b", "c", "d", "e"}));
-  EXPECT_EQ(asked, (Asked{{0, 5}, {0, 10}, {0, 15}, {0, 20}}));
+  std::vector<double> expected = {1, 3, 7, 15};
+  ASSERT_EQ(asked.size(), expected.size());
+  for (size_t i = 0; i < expected.size(); ++i)
+    EXPECT_NEAR(percents()[i], expected[i], 0.2);
 }
 
 // A plan without a pipeline is the only one, whatever the memory.
 TEST_F(ShardTrials, ASingleGroupIsNotPlannedAgain) {
   given.emplace_back(planOf("one", 1, /*groups=*/1), 0);
   outcomes = {{"one", TrialOutcome::NoMemory}};
-  inLess[5] = {"b"};
+  smaller = {{0.9, "b"}};
   run();
   EXPECT_EQ(tried, (Names{"one"}));
   EXPECT_TRUE(asked.empty());
