@@ -12,7 +12,8 @@
 namespace stagewright::runtime {
 
 namespace {
-/// Samples kept per node: enough for a stable median, 16 KiB.
+/// Samples kept per node, and steps: the last ones, enough for a stable median.
+/// Those of a node take 16 KiB.
 constexpr int64_t sampleLimit = 4096;
 
 /// An upper bound of the events of one step.
@@ -132,8 +133,13 @@ void Recorder::endStep(int64_t start, int64_t end) {
     times.last = std::max(times.last, event.end);
   }
   lastTimes = times;
-  if (profiling && int64_t(stepTimes.size()) < sampleLimit)
+  if (!profiling)
+    return;
+  if (stepCount < sampleLimit)
     stepTimes.push_back(times);
+  else
+    stepTimes[size_t(stepCount % sampleLimit)] = times;
+  ++stepCount;
 }
 
 /// By a device's clock a step may take less time than its actions, or none.

@@ -100,6 +100,7 @@ public:
   struct StepTimes {
     int64_t start = 0, first = 0, last = 0, end = 0, busy = 0;
   };
+  /// Of the last steps, in the same order on all ranks.
   std::span<const StepTimes> steps() const { return stepTimes; }
   /// The median, over steps, of the fraction of time in which no action ran.
   double idleShare() const;
@@ -135,10 +136,11 @@ private:
   std::vector<int64_t> claims; ///< by channel
   std::vector<int64_t> sums;   ///< by collective
   int64_t nodeBegin = 0, lastReceive = 0;
-  std::vector<int64_t> stages;  ///< of the rank
-  std::vector<Samples> nodes;   ///< by node
-  std::vector<Samples> actions; ///< by stage and kind
-  std::vector<StepTimes> stepTimes;
+  std::vector<int64_t> stages;      ///< of the rank
+  std::vector<Samples> nodes;       ///< by node
+  std::vector<Samples> actions;     ///< by stage and kind
+  std::vector<StepTimes> stepTimes; ///< a ring
+  int64_t stepCount = 0;
   StepTimes lastTimes;
 };
 
