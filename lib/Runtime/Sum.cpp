@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <type_traits>
 
 namespace stagewright::runtime {
 
@@ -89,6 +90,14 @@ void addInto(void *to, const void *from, int64_t count) {
                    Added(Element::load(sums, i) + Element::load(terms, i)));
 }
 
+/// Small integers would be multiplied as signed ones, which may not overflow.
+template <typename T> T product(T a, T b) {
+  if constexpr (std::is_integral_v<T>)
+    return T(std::common_type_t<T, unsigned>(a) * b);
+  else
+    return a * b;
+}
+
 template <typename Element>
 void addWeighted(void *to, std::span<const Term> terms, int64_t count) {
   using Stored = typename Element::Stored;
@@ -101,7 +110,7 @@ void addWeighted(void *to, std::span<const Term> terms, int64_t count) {
       auto *from = static_cast<const Stored *>(term.from) + at;
       auto weight = Added(term.weight);
       for (int64_t i = 0; i < size; ++i)
-        sums[i] += Added(weight * Element::load(from, i));
+        sums[i] += product(weight, Element::load(from, i));
     }
     for (int64_t i = 0; i < size; ++i)
       Element::store(static_cast<Stored *>(to) + at, i, sums[i]);

@@ -150,6 +150,10 @@ TEST(Sum, WeightedSumsAddInTheOrderOfTheTerms) {
   weightedSum(SW_F16, half, twice, 2);
   EXPECT_EQ(half[0], 0x4000);
   EXPECT_EQ(half[1], 0x4400);
+  uint16_t most[] = {65535}; // Its square is no int.
+  Term square[] = {{65535, most}};
+  weightedSum(SW_U16, most, square, 1);
+  EXPECT_EQ(most[0], 1); // (2^16 - 1)^2 modulo 2^16.
 }
 
 TEST(Sum, ManyStepsOfManySumsUnderLoad) {
