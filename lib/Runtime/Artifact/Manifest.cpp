@@ -299,7 +299,7 @@ int64_t Channel::slots(int64_t microbatches) const {
 }
 
 int64_t Channel::count(int64_t microbatches) const {
-  return messages ? messages : microbatches;
+  return messages ? messages : once ? 1 : microbatches;
 }
 
 std::string Channel::which(int64_t m) const {

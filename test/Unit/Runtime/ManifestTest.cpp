@@ -24,6 +24,16 @@ TEST(Manifest, ParsesTheFixture) {
   EXPECT_EQ(manifest.arguments[0].bytes, 16);
 }
 
+TEST(Manifest, ChannelsSayHowManyMessagesAStepHas) {
+  Channel channel;
+  EXPECT_EQ(channel.count(4), 4);
+  channel.once = true; // The number of microbatches does not matter.
+  EXPECT_EQ(channel.count(4), 1);
+  channel.once = false;
+  channel.messages = 7; // Of several values in one ring.
+  EXPECT_EQ(channel.count(4), 7);
+}
+
 TEST(Manifest, RatesOfFlowsAreOfPairsOfRanks) {
   json manifest = pipelineManifest();
   EXPECT_FALSE(parseManifest(manifest.dump()).flows);
