@@ -69,10 +69,13 @@ std::vector<std::pair<std::string, ClassTime>> classesOf(const RankTime &rank) {
   return sorted;
 }
 
+/// The part of `part` in the sum of `rank`; 0 if that is 0.
+double shareOf(Seconds part, const RankTime &rank) {
+  return rank.sum > Seconds() ? part.value / rank.sum.value : 0;
+}
+
 std::string share(Seconds part, const RankTime &rank, bool beside) {
-  double all = rank.sum.value;
-  return beside ? "-"
-                : printed("%.1f %%", all > 0 ? 100 * part.value / all : 0);
+  return beside ? "-" : printed("%.1f %%", 100 * shareOf(part, rank));
 }
 
 std::string giga(Flops flops) {
@@ -136,7 +139,7 @@ json toJson(const StepCall &call, const RankTime &rank) {
       {"read_bytes", call.read.value}, {"written_bytes", call.written.value},
       {"flops", call.flops.value},     {"seconds", call.total().value}};
   if (!call.isBeside())
-    object["share"] = call.total().value / rank.sum.value;
+    object["share"] = shareOf(call.total(), rank);
   if (call.isOurs()) {
     object["blocks"] = call.blocks;
     object["threads"] = call.threads;

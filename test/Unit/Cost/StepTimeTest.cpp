@@ -98,6 +98,16 @@ TEST(StepTime, MessagesRunBesideTheRest) {
   EXPECT_EQ(time.calls.size(), 1u);
 }
 
+// A rank that computes nothing has a sum of 0.
+TEST(StepTime, ShareOfNothingIsNothing) {
+  RankTime time = timeOf(kernel(1 << 20));
+  time.sum = Seconds(0);
+  for (StepCall &call : time.calls)
+    call.count = 0;
+  EXPECT_NE(toJson({time}).find("\"share\": 0.0"), std::string::npos)
+      << toJson({time});
+}
+
 TEST(StepTime, SortsByTimeAndPrintsAllRanks) {
   RankTime first = timeOf(kernel(1 << 20) + "," + gradient);
   EXPECT_EQ(first.calls[0].kind, "attention");
