@@ -55,6 +55,27 @@ func.func private @kernel.0(%x: memref<4096x64xf32> {llvm.noalias}, %y: memref<4
 
 // -----
 
+// A convolution of 6912 terms takes 115 ns.
+// CHECK-LABEL: func.func private @kernel.2(
+// CHECK: llvm.call @sw_parallel
+llvm.func @sw_convolution(!llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr)
+llvm.mlir.global private constant @convolution.0(dense<[0, 2, 4, 4, 8, 1, 3, 9, 243, 54, 6, 128, 32, 8, 0, 27, 1, 0, 72, 8, 1, 1]> : tensor<22xi64>) {addr_space = 0 : i32, alignment = 8 : i64} : !llvm.array<22 x i64>
+func.func private @kernel.2(%x: memref<4096x8xf32>) attributes {host.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4096 = arith.constant 4096 : index
+  scf.for %i = %c0 to %c4096 step %c1 {
+    %desc = llvm.mlir.addressof @convolution.0 : !llvm.ptr
+    %at = memref.extract_aligned_pointer_as_index %x : memref<4096x8xf32> -> index
+    %n = arith.index_cast %at : index to i64
+    %p = llvm.inttoptr %n : i64 to !llvm.ptr
+    llvm.call @sw_convolution(%desc, %p, %p, %p) : (!llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr) -> ()
+  } {host.parallel}
+  return
+}
+
+// -----
+
 // Too little work, iterations that depend on each other, a result, no kernel.
 // CHECK-NOT: sw_parallel
 func.func private @kernel.1(%x: memref<64xf32>, %y: memref<4096x4096xf32>) attributes {host.kernel} {

@@ -44,7 +44,22 @@ static double bytesLoaded(Type type) {
   return type.isIntOrFloat() ? double(type.getIntOrFloatBitWidth()) / 8 : 8;
 }
 
-/// Nanoseconds of a call of sw_gemm, whose descriptor is a constant.
+/// The terms of a product or of a convolution.
+static double termsOf(const sw_gemm_desc &desc) {
+  return double(desc.m) * double(desc.n) * double(desc.k) *
+         double(desc.batch[0]) * double(desc.batch[1]);
+}
+
+static double termsOf(const sw_convolution_desc &desc) {
+  auto terms = double(desc.columns);
+  for (int i = 0; i < 3; ++i)
+    terms *= double(desc.rows[i]) * double(desc.sum[i]);
+  return terms;
+}
+
+/// Nanoseconds of a call of sw_gemm or sw_convolution, whose descriptor, a
+/// `Desc`, is a constant.
+template <typename Desc>
 static double ofContraction(LLVM::CallOp call, SymbolTable &symbols) {
   auto address = call.getOperand(0).getDefiningOp<LLVM::AddressOfOp>();
   auto global = address
@@ -53,12 +68,11 @@ static double ofContraction(LLVM::CallOp call, SymbolTable &symbols) {
   auto words =
       global ? dyn_cast_if_present<DenseElementsAttr>(global.getValueOrNull())
              : DenseElementsAttr();
-  sw_gemm_desc desc;
+  Desc desc;
   if (!words || words.getRawData().size() != sizeof(desc))
     return 0;
   std::memcpy(&desc, words.getRawData().data(), sizeof(desc));
-  return double(desc.m * desc.n * desc.k * desc.batch[0] * desc.batch[1]) /
-         kTermsPerNanosecond;
+  return termsOf(desc) / kTermsPerNanosecond;
 }
 
 static double ofOperation(Operation &op, SymbolTable &symbols) {
@@ -73,7 +87,11 @@ static double ofOperation(Operation &op, SymbolTable &symbols) {
     return most;
   }
   if (auto call = dyn_cast<LLVM::CallOp>(op))
-    return call.getCallee() == "sw_gemm" ? ofContraction(call, symbols) : 0;
+    return call.getCallee() == "sw_gemm"
+               ? ofContraction<sw_gemm_desc>(call, symbols)
+           : call.getCallee() == "sw_convolution"
+               ? ofContraction<sw_convolution_desc>(call, symbols)
+               : 0;
   if (auto access = dyn_cast<MemoryEffectOpInterface>(op)) {
     if (access.hasEffect<MemoryEffects::Write>())
       return bytesLoaded(op.getOperand(0).getType()) / kBytesPerNanosecond;
