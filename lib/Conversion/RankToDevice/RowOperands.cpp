@@ -49,8 +49,7 @@ void RowWriter::loadRowValues(RowMember &member) {
 }
 
 SmallVector<Value> RowWriter::read(RowMember &member, OpOperand &operand,
-                                   ArrayRef<Value> indices, int64_t chunk,
-                                   ValueRange sums) {
+                                   ArrayRef<Value> indices, int64_t chunk) {
   unsigned lanes = member.lanes;
   if (!isa<MemRefType>(operand.get().getType()))
     return SmallVector<Value>(lanes, writer.lookup(operand.get()));

@@ -68,7 +68,7 @@ SmallVector<Value> RowWriter::addRow(RowMember &member, ValueRange sums) {
     SmallVector<Value> indices = indicesAt(member, turn);
     SmallVector<SmallVector<Value>> inputs;
     for (OpOperand *operand : member.op.getDpsInputOperands())
-      inputs.push_back(read(member, *operand, indices, chunk, {}));
+      inputs.push_back(read(member, *operand, indices, chunk));
     SmallVector<Value> next(own);
     for (unsigned lane = 0; lane < lanes; ++lane) {
       SmallVector<Value> arguments;

@@ -121,7 +121,7 @@ private:
   llvm::SmallVector<mlir::Value> read(RowMember &member,
                                       mlir::OpOperand &operand,
                                       llvm::ArrayRef<mlir::Value> indices,
-                                      int64_t chunk, mlir::ValueRange sums);
+                                      int64_t chunk);
   /// Records what was loaded for `member`, for use by later members.
   void rememberLoaded(RowMember &member);
   void write(RowMember &member, mlir::OpOperand &init,

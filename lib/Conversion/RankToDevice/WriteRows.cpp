@@ -144,7 +144,7 @@ SmallVector<Value> RowWriter::writeChunk(RowMember &member, Value from,
         SmallVector<Value> indices = indicesAt(member, turn);
         SmallVector<SmallVector<Value>> operands;
         for (OpOperand &operand : member.op->getOpOperands())
-          operands.push_back(read(member, operand, indices, number, sums));
+          operands.push_back(read(member, operand, indices, number));
         SmallVector<Value> carried(sums);
         SmallVector<SmallVector<Value>> values(member.op.getNumDpsInits());
         for (unsigned lane = 0; lane < lanes; ++lane) {
