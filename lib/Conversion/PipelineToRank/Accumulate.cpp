@@ -17,29 +17,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "RankPlan.h"
+#include "stagewright/Conversion/BodiesToKernels/TensorUtils.h"
 
 namespace stagewright::torank {
-
-/// Creates `accumulator + value`, elementwise, with the accumulator as output.
-static Value addInto(OpBuilder &builder, Location loc, Value value,
-                     Value accumulator) {
-  auto type = cast<RankedTensorType>(value.getType());
-  AffineMap map = builder.getMultiDimIdentityMap(type.getRank());
-  SmallVector<utils::IteratorType> loops(type.getRank(),
-                                         utils::IteratorType::parallel);
-  auto sum = linalg::GenericOp::create(
-      builder, loc, TypeRange{type}, ValueRange{value}, ValueRange{accumulator},
-      ArrayRef<AffineMap>{map, map}, loops,
-      [&](OpBuilder &inner, Location at, ValueRange scalars) {
-        Value result = isa<FloatType>(type.getElementType())
-                           ? Value(arith::AddFOp::create(inner, at, scalars[1],
-                                                         scalars[0]))
-                           : Value(arith::AddIOp::create(inner, at, scalars[1],
-                                                         scalars[0]));
-        linalg::YieldOp::create(inner, at, result);
-      });
-  return sum.getResult(0);
-}
 
 llvm::MapVector<int64_t, std::vector<unsigned>> NodePlan::sums() const {
   llvm::MapVector<int64_t, std::vector<unsigned>> found;
@@ -83,7 +63,8 @@ FailureOr<func::FuncOp> getVariant(const NodePlan &plan, SymbolTable &symbols,
       return failure();
     Value sum = block.getArgument(index);
     for (unsigned number : numbers)
-      sum = addInto(builder, end.getLoc(), end.getOperand(number), sum);
+      sum = bodies::createUpdate(builder, end.getLoc(), sum,
+                                 end.getOperand(number));
     results.push_back(sum);
   }
   end->setOperands(results);
