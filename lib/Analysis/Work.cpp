@@ -114,17 +114,26 @@ Work workOf(Operation *op) {
   return {WorkKind::Heavy};
 }
 
+/// Whether `op` is a convolution. A pooling has the same loops and maps, but
+/// multiplies nothing.
+static bool isConvolution(linalg::LinalgOp op) {
+  return linalg::isaConvolutionOpInterface(op) &&
+         llvm::any_of(*op.getBlock(), [](Operation &scalar) {
+           return isa<arith::MulFOp, arith::MulIOp>(scalar);
+         });
+}
+
 bool isContraction(Operation *op) {
   if (auto generic = dyn_cast<linalg::GenericOp>(op)) {
     if (!linalg::isaContractionOpInterface(generic))
-      return linalg::isaConvolutionOpInterface(generic);
+      return isConvolution(generic);
     // Without both m and n (a dot product per row) it is a reduction.
     auto dims = linalg::inferContractionDims(generic);
     return succeeded(dims) && !dims->m.empty() && !dims->n.empty();
   }
   if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op))
     return linalg::isaContractionOpInterface(linalgOp) ||
-           linalg::isaConvolutionOpInterface(linalgOp);
+           isConvolution(linalgOp);
   if (Attention::get(op))
     return true;
   return op->getName().getStringRef().starts_with("tosa.") &&

@@ -1,4 +1,8 @@
 // RUN: pp-opt %s -split-input-file -pipeline-estimate-cost=cluster=local:1 | FileCheck %s
+// RUN: pp-opt %s -split-input-file -pipeline-estimate-cost=cluster=h100 | FileCheck %s --check-prefix=GPU
+// A small convolution is far from the rate of its type; a pooling is none, and takes the time of its 640 bytes at 3.35 TB/s.
+// GPU: "conv.F" {{.*}} seconds = {H100 = 3.6{{[0-9]*}}E-8
+// GPU: "pool.F" {{.*}} seconds = {H100 = 1.910{{[0-9]*}}E-10
 
 // The flops of an operation are those of its region times the points of the iteration domain; bytes are those of the node's
 // inputs and results, each value once.
