@@ -6,6 +6,7 @@
 // RUN: pp-opt %s --pipeline-shard="ways=2 cluster=%t.slow.json" 2>&1 >/dev/null | FileCheck %s --check-prefix=SLOW
 // RUN: pp-opt %s --pipeline-shard="ways=2 cluster=%t.fast.json hints=w/0/up=whole,*=auto" 2>&1 >/dev/null | FileCheck %s --check-prefix=SOME
 // RUN: pp-opt %s --pipeline-shard="ways=2 cluster=%t.fast.json hints=w/0/up=0,*=auto" 2>&1 >/dev/null | FileCheck %s --check-prefix=GIVEN
+// RUN: pp-opt %s --pipeline-shard="ways=2 cluster=%t.fast.json hints=qkv=1:3,*=auto" 2>&1 >/dev/null | FileCheck %s --check-prefix=SAME
 // RUN: not pp-opt %s --pipeline-shard="ways=25" 2>&1 >/dev/null | FileCheck %s --check-prefix=NONE
 // RUN: not pp-opt %s --pipeline-shard="ways=4 cluster=%t.fast.json" 2>&1 >/dev/null | FileCheck %s --check-prefix=FEW
 // RUN: sed 's/role = "parameter"/role = "batch"/' %s | not pp-opt --pipeline-shard="ways=2 cluster=%t.fast.json" 2>&1 >/dev/null | FileCheck %s --check-prefix=BATCHES
@@ -25,6 +26,9 @@
 
 // A hint decides for all dimensions that are linked to its own, here the width of the model.
 // GIVEN: as by --shard='qkv=0,w/*/up=0,w/*/down=1'
+
+// What a hint splits is saved too.
+// SAME: as by --shard='qkv=1:3,w/*/up=1,w/*/down=0', which saves each shard 49 % of a microbatch's time
 
 // NONE: error: no parameter can be split over 25 shards: none has a dimension with at least 25 elements, or with at least 25 groups of elements such as heads
 // FEW: error: 4 shards need 4 devices, and there are 2; name a larger cluster, such as --cluster=local:4

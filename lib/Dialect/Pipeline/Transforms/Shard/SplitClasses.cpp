@@ -61,6 +61,8 @@ void SplitClasses::addParameter(unsigned argument, bool isOpen, Layout layout) {
           double(llvm::divideCeil(factor.size, ways)) / double(factor.size);
       own.least = double(factor.size / ways) / double(factor.size);
       own.isGiven |= isGiven;
+      if (isGiven)
+        own.saved += moved * (1 - own.share);
       bool isTwice =
           !own.parameters.empty() && own.parameters.back().first == argument;
       if (!isOpen || isTwice)
