@@ -20,8 +20,8 @@ static LogicalResult verifyRanks(Operation *op, ArrayRef<int64_t> ranks) {
   if (ranks.size() >= 2 && ranks.front() >= 0 && increase)
     return success();
   return op->emitOpError()
-         << "needs two ranks or more in increasing order, got [" << ranks
-         << "]";
+         << "needs two ranks or more, from 0, in increasing order, got ["
+         << ranks << "]";
 }
 
 /// Whether elements of type `element` have whole bytes and can be added.
