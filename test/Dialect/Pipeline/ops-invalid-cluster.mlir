@@ -102,7 +102,7 @@ pipeline.cluster @lab {
 
 // fabric_c3: NIC.
 pipeline.cluster @lab {
-  // expected-error @below {{nic must be positive, got 0.000000e+00}}
+  // expected-error @below {{needs a positive bandwidth for 'nic', got 0.000000e+00}}
   pipeline.fabric nic 0.0
 }
 
@@ -110,6 +110,6 @@ pipeline.cluster @lab {
 
 // fabric_c3: port.
 pipeline.cluster @lab {
-  // expected-error @below {{port must be positive, got -1.000000e+00}}
+  // expected-error @below {{needs a positive bandwidth for 'port', got -1.000000e+00}}
   pipeline.fabric port -1.0
 }

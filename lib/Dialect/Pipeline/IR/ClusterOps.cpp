@@ -105,8 +105,8 @@ LogicalResult FabricOp::verify() {
   for (auto [name, bandwidth] :
        {std::pair("port", getPort()), std::pair("nic", getNic())})
     if (bandwidth && !(bandwidth->convertToDouble() > 0)) // fabric_c3
-      return emitOpError() << name << " must be positive, got "
-                           << bandwidth->convertToDouble();
+      return emitOpError() << "needs a positive bandwidth for '" << name
+                           << "', got " << bandwidth->convertToDouble();
   return success();
 }
 
