@@ -6,13 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "Builder.h"
+#include "stagewright/Support/Limits.h"
 #include <cmath>
 
 namespace stagewright {
-
-/// Max number of forwards of a schedule: with their I and W, 2^24 of them take
-/// 1.5 GiB.
-static constexpr int64_t kMostForwards = int64_t(1) << 24;
 
 void Builder::run(ActionKind kind, int64_t stage) {
   int64_t microbatch = first[stage];

@@ -8,6 +8,7 @@
 #include "stagewright/Scheduling/Generators.h"
 #include "stagewright/Scheduling/InFlight.h"
 #include "stagewright/Scheduling/Verify.h"
+#include "stagewright/Support/Limits.h"
 #include <gtest/gtest.h>
 #include <limits>
 #include <set>
@@ -187,6 +188,15 @@ TEST(Generators, NoNumberIsTooLargeForAnError) {
       for (int64_t chunks : {generator.leastChunks, kMost})
         EXPECT_FALSE(generator.generate({ranks, kMost - 1, false, chunks}))
             << generator.name;
+}
+
+// The limit of schedules from files, too.
+TEST(Generators, AScheduleHasALimitOfForwards) {
+  Result<Schedule> schedule = generateGPipe({8, kMostForwards / 8 + 1, false});
+  ASSERT_FALSE(schedule);
+  EXPECT_NE(schedule.error().message.find("at most 4194304 forwards in all"),
+            std::string::npos)
+      << schedule.error().message;
 }
 
 TEST(Generators, UnknownNameListsTheKnownOnes) {
