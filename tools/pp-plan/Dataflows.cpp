@@ -18,6 +18,7 @@ namespace stagewright {
 /// Checks that no option of stages and devices is given: a dataflow has
 /// neither.
 static Status checkOptions(const PlanOptions &options) {
+  const CostModel &model = options.model, usual;
   for (auto [isGiven, name] :
        {std::pair(!options.cluster.empty(), "--cluster"),
         {!options.memory.empty(), "--memory"},
@@ -25,9 +26,14 @@ static Status checkOptions(const PlanOptions &options) {
         {!options.layers.empty(), "--layers"},
         {!options.annotate.empty(), "--annotate"},
         {options.samples.has_value(), "--samples"},
+        {options.target != "host", "--target"},
+        {!options.recompute, "--no-recompute"},
         {options.recomputeLevel.has_value(), "--recompute-level"},
+        {options.repeatsLayers, "--recompute-layers"},
         {options.offload != "auto", "--offload"},
         {!options.tensorParallel.empty(), "--tensor-parallel"},
+        {!options.shardHints.empty(), "--shard"},
+        {options.explainLayouts, "--explain-layouts"},
         {options.stages.has_value(), "--stages"},
         {options.chunks.has_value(), "--chunks"},
         {options.maxReplicas.has_value(), "--max-replicas"},
@@ -35,6 +41,14 @@ static Status checkOptions(const PlanOptions &options) {
         {!options.placement.empty(), "--placement"},
         {!options.orders.empty(), "--orders"},
         {options.uniform, "--uniform"},
+        {!options.searchStart.empty(), "--start"},
+        {!options.searchLog.empty(), "--search-log"},
+        {model.overlapAllReduce != usual.overlapAllReduce, "--no-overlap"},
+        {model.halfDuplex != usual.halfDuplex, "--full-duplex"},
+        {model.sharedNics != usual.sharedNics, "--no-nic"},
+        {model.unevenSlices != usual.unevenSlices, "--equal-slices"},
+        {model.directSkips != usual.directSkips, "--no-direct-skips"},
+        {model.optimizerState != usual.optimizerState, "--optimizer-state"},
         {!options.svg.empty(), "--svg"},
         {!options.trace.empty(), "--trace"}})
     if (isGiven)
