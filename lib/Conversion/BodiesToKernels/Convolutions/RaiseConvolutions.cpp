@@ -105,9 +105,10 @@ struct BodyRaiseConvolutionsPass
         ++numNarrowed;
         continue;
       }
-      if (!library)
-        ++numRaised;
+      if (library || isTrivial(op))
+        continue;
       createContract(op, rewriter);
+      ++numRaised;
     }
   }
 
