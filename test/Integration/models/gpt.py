@@ -158,7 +158,7 @@ def gpt():
 
 
 def gpt_parallel():
-    return _made(parallel_loss, parallel_parameters, default={**DEEP, "L": 2})
+    return _made(parallel_loss, parallel_parameters, default={**DEEP, "L": 2, "H": 4})
 
 
 def gpt_deep():
