@@ -17,13 +17,14 @@ namespace stagewright::pipeline {
 struct Hint {
   std::string text;
   llvm::GlobPattern names;
-  llvm::SmallVector<Layout, 2> layouts; ///< By axis, up to the one that is read.
+  llvm::SmallVector<Layout, 2>
+      layouts; ///< By axis, up to the one that is read.
   bool isAuto = false;
   bool used = false;
 };
 
-/// The hints in `hints`, separated by commas, for `axis`. Fails with an error at
-/// `loc` if one is malformed.
+/// The hints in `hints`, separated by commas, for `axis`. Fails with an error
+/// at `loc` if one is malformed.
 mlir::FailureOr<std::vector<Hint>>
 readHints(mlir::Location loc, mlir::StringRef hints, ShardAxis axis);
 

@@ -114,6 +114,7 @@ void Sharder::scatter(Value old, Layout layout) {
     mark(*sums.back().getDefiningOp());
   }
   ++boxes.scatters;
+  boxes.bytes += (ways - 1) * bytesOf(old.getType());
   entry.layout = layout;
   entry.copies = std::move(sums);
   entry.level = here;
@@ -138,6 +139,8 @@ void Sharder::box(Value old) {
                         : joinAll(builder, loc, entry.layout, entry.copies));
   }
   ++(entry.layout.isSplit() ? boxes.joins : boxes.sums);
+  boxes.bytes +=
+      (entry.layout.isSplit() ? 1 : ways) * (ways - 1) * bytesOf(old.getType());
   for (Value value : boxed)
     mark(*value.getDefiningOp());
   boxed.resize(ways, boxed.front());
@@ -165,6 +168,7 @@ SmallVector<Value> *Sharder::exchanged(Value old, Layout layout) {
     mark(*made.back().getDefiningOp());
   }
   ++boxes.exchanges;
+  boxes.bytes += (ways - 1) * bytesOf(old.getType()) / ways;
   here = before;
   return &entry.others.emplace_back(layout, std::move(made)).second;
 }

@@ -70,8 +70,8 @@ Sharder::SumCost Sharder::costOf(Value value, const SumNodes &nodes) {
   for (Value addend : addendsOf(*op)) {
     SumCost other = costOf(addend, nodes);
     cost.bytes += other.bytes;
-    cost.isAlike &= other.isAlike &&
-                    (!cost.level || !other.level || *cost.level == *other.level);
+    cost.isAlike &= other.isAlike && (!cost.level || !other.level ||
+                                      *cost.level == *other.level);
     cost.level = cost.level ? cost.level : other.level;
     cost.forward = std::max(cost.forward, other.forward);
     cost.backward = std::min(cost.backward, other.backward);
@@ -126,7 +126,9 @@ Value Sharder::addPartial(linalg::LinalgOp op, int64_t shard) {
     operands.push_back(addend(input->get(), shard));
     if (!operands.back())
       continue;
-    isOnly &= !only && op.getMatchingIndexingMap(input).isIdentity() &&
+    AffineMap map = op.getMatchingIndexingMap(input);
+    isOnly &= !only && map.isPermutation() &&
+              map == op.getIndexingMapMatchingResult(op->getResult(0)) &&
               input->get().getType() == op->getResult(0).getType();
     only = operands.back();
   }

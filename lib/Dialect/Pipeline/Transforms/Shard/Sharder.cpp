@@ -166,8 +166,8 @@ Location Sharder::at(Operation *op, int64_t shard) {
 // Operations
 //===----------------------------------------------------------------------===//
 
-void Sharder::copy(Block &block) {
-  if (graph)
+void Sharder::copy(Block &block, bool addsPartial) {
+  if (addsPartial)
     sums = SumTrees(block);
   for (Operation &op : block.without_terminator()) {
     if (waits(op))

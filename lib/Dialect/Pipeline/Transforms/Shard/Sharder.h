@@ -116,10 +116,12 @@ void moveAcrossCuts(mlir::func::FuncOp step);
 /// Numbers of communications between shards, by kind.
 struct Boxes {
   int64_t sums = 0, scatters = 0, joins = 0, exchanges = 0;
+  int64_t bytes = 0; ///< That all shards together send in these, by messages.
 
   Boxes &operator+=(const Boxes &other) {
     sums += other.sums, scatters += other.scatters;
     joins += other.joins, exchanges += other.exchanges;
+    bytes += other.bytes;
     return *this;
   }
 };
@@ -156,7 +158,9 @@ public:
   /// Records in `made` what copy() does; for a step without scatters.
   void trace(SplitTrace *made) { traced = made; }
 
-  void copy(mlir::Block &block);
+  /// `addsPartial`: whether additions may be done before the sum of the shards
+  /// (ShardSums.cpp).
+  void copy(mlir::Block &block, bool addsPartial = false);
 
   Layout layoutOf(mlir::Value old) { return entryOf(old).layout; }
   /// The copy of `old` in `shard`, whole or as `layout`; adds a box if needed.

@@ -119,8 +119,58 @@ DictionaryAttr FunctionSplitter::partAttributes(MLIRContext *context,
   return list.getDictionary(context);
 }
 
+/// That of the parameter whose gradient or new value result `number` is, or
+/// whole.
+static Layout layoutOfResult(func::FuncOp function, unsigned number,
+                             ArrayRef<Layout> layouts) {
+  auto of =
+      function.getResultAttrOfType<IntegerAttr>(number, PipelineDialect::kOf);
+  return of ? layouts[of.getInt()] : Layout();
+}
+
+SmallVector<int64_t>
+FunctionSplitter::copyBody(func::FuncOp function, ArrayRef<Layout> layouts,
+                           ArrayRef<Layout> shared, bool addsPartial,
+                           OpBuilder &builder, Sharder &sharder) const {
+  Block &body = function.getBody().front();
+  SmallVector<int64_t> firsts =
+      addArguments(function, layouts, shared, builder, sharder);
+  for (OpOperand &result : body.getTerminator()->getOpOperands())
+    if (auto of = function.getResultAttrOfType<IntegerAttr>(
+            result.getOperandNumber(), PipelineDialect::kOf))
+      sharder.setGradient(result.get(),
+                          function.getArgument(unsigned(of.getInt())));
+  sharder.copy(body, addsPartial);
+  return firsts;
+}
+
+bool FunctionSplitter::sendsLessIfPartial(func::FuncOp step,
+                                          const StepGraph &graph,
+                                          ArrayRef<Layout> layouts) const {
+  Block &body = step.getBody().front();
+  if (SumTrees(body).rootOf.empty())
+    return false;
+  int64_t bytes[2];
+  for (bool addsPartial : {false, true}) {
+    OpBuilder builder(step.getContext());
+    OwningOpRef<func::FuncOp> trial =
+        func::FuncOp::create(step.getLoc(), "trial",
+                             builder.getFunctionType(TypeRange(), TypeRange()));
+    builder.setInsertionPointToStart(trial->addEntryBlock());
+    Sharder sharder(&graph, ways, scatters, cuts, builder);
+    copyBody(step, layouts, batches, addsPartial, builder, sharder);
+    for (OpOperand &result : body.getTerminator()->getOpOperands())
+      sharder.in(result.get(),
+                 layoutOfResult(step, result.getOperandNumber(), layouts),
+                 ways - 1);
+    bytes[addsPartial] = sharder.boxes.bytes;
+  }
+  return bytes[true] < bytes[false];
+}
+
 Boxes FunctionSplitter::split(func::FuncOp function, const StepGraph *graph,
                               ArrayRef<Layout> layouts) const {
+  bool addsPartial = graph && sendsLessIfPartial(function, *graph, layouts);
   OpBuilder builder(function);
   MLIRContext *context = function.getContext();
   auto made =
@@ -133,15 +183,8 @@ Boxes FunctionSplitter::split(func::FuncOp function, const StepGraph *graph,
   Sharder sharder(graph, ways, scatters, cuts, builder);
   sharder.trace(trace);
   SmallVector<int64_t> firsts =
-      addArguments(function, layouts, graph ? batches : ArrayRef<Layout>(),
-                   builder, sharder);
-  for (OpOperand &result :
-       function.getBody().front().getTerminator()->getOpOperands())
-    if (auto of = function.getResultAttrOfType<IntegerAttr>(
-            result.getOperandNumber(), PipelineDialect::kOf))
-      sharder.setGradient(result.get(),
-                          function.getArgument(unsigned(of.getInt())));
-  sharder.copy(function.getBody().front());
+      copyBody(function, layouts, graph ? batches : ArrayRef<Layout>(),
+               addsPartial, builder, sharder);
 
   SmallVector<Attribute> facts, resultFacts;
   for (auto [i, layout] : llvm::enumerate(layouts))
@@ -151,11 +194,9 @@ Boxes FunctionSplitter::split(func::FuncOp function, const StepGraph *graph,
   SmallVector<Value> results;
   Operation *end = function.getBody().front().getTerminator();
   for (unsigned i = 0; i < function.getNumResults(); ++i) {
-    Layout layout;
+    Layout layout = layoutOfResult(function, i, layouts);
     auto of =
         function.getResultAttrOfType<IntegerAttr>(i, PipelineDialect::kOf);
-    if (of)
-      layout = layouts[of.getInt()];
     for (int64_t part = 0; part < partsOf(layout); ++part) {
       // The last shard returns unsplit results: its stage is the last one.
       Value value = sharder.in(end->getOperand(i), layout,

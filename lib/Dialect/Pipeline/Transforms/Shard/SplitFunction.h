@@ -57,6 +57,16 @@ struct FunctionSplitter {
                     const LayoutsByPosition &ofStep) const;
 
 private:
+  /// Copies the body of `function` into the block that `builder` is in; see
+  /// addArguments() for the result, and Sharder::copy() for `addsPartial`.
+  llvm::SmallVector<int64_t>
+  copyBody(mlir::func::FuncOp function, llvm::ArrayRef<Layout> layouts,
+           llvm::ArrayRef<Layout> shared, bool addsPartial,
+           mlir::OpBuilder &builder, Sharder &sharder) const;
+  /// Whether the shards of a step send fewer bytes if additions are done before
+  /// the sums of the shards.
+  bool sendsLessIfPartial(mlir::func::FuncOp step, const StepGraph &graph,
+                          llvm::ArrayRef<Layout> layouts) const;
   llvm::SmallVector<int64_t> addArguments(mlir::func::FuncOp function,
                                           llvm::ArrayRef<Layout> layouts,
                                           llvm::ArrayRef<Layout> shared,

@@ -17,13 +17,22 @@ bool padsWithZero(tensor::PadOp op) {
   return op->getNumOperands() == 1 && padding && isZero(padding);
 }
 
+/// Max operations of a tree, and of a chain of moves: a file may have trees of
+/// any size.
+static constexpr unsigned kMostNodes = 1000, kMostMoves = 64;
+
 SmallVector<Value> addendsOf(Operation &op) {
-  auto isStatic = [](Type type) {
+  // In a narrow type, a sum of shards that begins with a whole value would be
+  // rounded to the precision of that value each time a part is added.
+  auto isPossible = [](Type type) {
     auto tensor = dyn_cast<RankedTensorType>(type);
-    return tensor && tensor.hasStaticShape();
+    auto element =
+        tensor ? dyn_cast<FloatType>(tensor.getElementType()) : FloatType();
+    return tensor && tensor.hasStaticShape() &&
+           (!element || element.getWidth() >= 32);
   };
-  if (!llvm::all_of(op.getOperandTypes(), isStatic) ||
-      !llvm::all_of(op.getResultTypes(), isStatic))
+  if (!llvm::all_of(op.getOperandTypes(), isPossible) ||
+      !llvm::all_of(op.getResultTypes(), isPossible))
     return {};
   if (auto structured = dyn_cast<linalg::LinalgOp>(op)) {
     SmallVector<Value> inputs = structured.getDpsInputs();
@@ -46,22 +55,33 @@ SmallVector<Value> addendsOf(Operation &op) {
 /// Whether `value` is a sum over loops or the result of a look-up, or is moved
 /// from one.
 static bool canBePartial(Value value) {
-  Operation *op = value.getDefiningOp();
-  auto structured = dyn_cast_or_null<linalg::LinalgOp>(op);
-  if (structured && (structured.getNumReductionLoops() > 0 ||
-                     lookedUpTable(structured)))
-    return true;
-  SmallVector<Value> from = op ? addendsOf(*op) : SmallVector<Value>();
-  return from.size() == 1 && canBePartial(from.front());
+  for (unsigned moves = 0; moves <= kMostMoves; ++moves) {
+    Operation *op = value.getDefiningOp();
+    auto structured = dyn_cast_or_null<linalg::LinalgOp>(op);
+    if (structured &&
+        (structured.getNumReductionLoops() > 0 || lookedUpTable(structured)))
+      return true;
+    SmallVector<Value> from = op ? addendsOf(*op) : SmallVector<Value>();
+    if (from.size() != 1)
+      return false;
+    value = from.front();
+  }
+  return false;
 }
 
 bool growsBehind(Value value) {
-  return llvm::any_of(value.getUsers(), [&](Operation *user) {
-    SmallVector<Value> from = addendsOf(*user);
-    return from.size() == 1 && !isa<tensor::PadOp>(user) &&
-           (bytesOf(user->getResult(0).getType()) > bytesOf(value.getType()) ||
-            growsBehind(user->getResult(0)));
-  });
+  SmallVector<Value> open{value};
+  for (unsigned moves = 0; moves < kMostMoves && !open.empty(); ++moves) {
+    Value moved = open.pop_back_val();
+    for (Operation *user : moved.getUsers()) {
+      if (addendsOf(*user).size() != 1 || isa<tensor::PadOp>(user))
+        continue;
+      if (bytesOf(user->getResult(0).getType()) > bytesOf(moved.getType()))
+        return true;
+      open.push_back(user->getResult(0));
+    }
+  }
+  return !open.empty();
 }
 
 SumTrees::SumTrees(Block &block) {
@@ -71,7 +91,7 @@ SumTrees::SumTrees(Block &block) {
       continue;
     SmallVector<Operation *> inner, open{&op};
     unsigned partial = 0, all = 0;
-    while (!open.empty())
+    while (!open.empty() && inner.size() <= kMostNodes)
       for (Value value : addendsOf(*open.pop_back_val())) {
         Operation *next = value.getDefiningOp();
         if (next && value.hasOneUse() && !addendsOf(*next).empty()) {
@@ -83,7 +103,7 @@ SumTrees::SumTrees(Block &block) {
         partial += canBePartial(value);
       }
     seen.insert(inner.begin(), inner.end());
-    if (partial > 1 && all > 2)
+    if (partial > 1 && all > 2 && inner.size() <= kMostNodes)
       for (Operation *next : inner)
         rootOf[next] = &op;
   }

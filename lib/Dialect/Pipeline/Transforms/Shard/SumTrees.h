@@ -26,11 +26,11 @@ namespace stagewright::pipeline {
 /// it with zeros.
 llvm::SmallVector<mlir::Value> addendsOf(mlir::Operation &op);
 
-/// Whether a reader of `value` moves it to a larger value.
+/// Whether a reader of `value` may move it to a larger value.
 bool growsBehind(mlir::Value value);
 
-/// The trees of a block in which at least two of three or more inputs can be
-/// partial. Found in linear time.
+/// The trees of a block, of at most 1,000 operations each, in which at least
+/// two of three or more inputs can be partial.
 struct SumTrees {
   SumTrees() = default;
   explicit SumTrees(mlir::Block &block);
