@@ -49,6 +49,20 @@ void Sharder::copySum(Operation &root) {
   keepSums(root.getResult(0), nodes, /*keeps=*/false);
   for (Operation *op : nodes)
     copy(*op);
+  // A reader that makes another partial value of it, as the mean of a norm
+  // does, would let both be summed.
+  Value sum = root.getResult(0);
+  auto keepsOn = [](Operation *user) {
+    auto structured = dyn_cast<linalg::LinalgOp>(user);
+    return structured ? keepsPartial(structured) : isShapeOp(*user);
+  };
+  if (!kept.contains(&root) || layoutOf(sum).kind != Layout::Partial ||
+      sum.hasOneUse() || llvm::none_of(sum.getUsers(), keepsOn))
+    return;
+  if (std::optional<Layout> layout = scatteredLayout(sum); layout && scatters)
+    scatter(sum, *layout);
+  else
+    box(sum);
 }
 
 Sharder::SumCost Sharder::costOf(Value value, const SumNodes &nodes) {
