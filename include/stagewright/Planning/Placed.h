@@ -55,6 +55,10 @@ ScheduleShape shapeOf(const Generator &generator,
 Result<StagePlacement>
 placementOf(const std::vector<std::vector<int64_t>> &ranks);
 
+/// The gangs of stages on `ranks`. Shards of stages that share devices, in an
+/// order for which there is no other placement, are one gang.
+std::optional<Gangs> gangsFor(const ReplicaRanks &ranks, bool areShards);
+
 /// The schedule of `generator` for the pipeline of `gangs`, on all ranks of its
 /// stages, including several pipelines side by side. `shape` gives the
 /// microbatches, the group and whether there are backwards. Hops and costs are

@@ -29,16 +29,24 @@
 namespace stagewright {
 
 struct Gangs {
-  int64_t ways = 1; ///< Ranks per gang; the first rank of gang g is g * ways.
-  std::vector<int64_t> ranks; ///< By stage of the gangs: its gang.
-  std::vector<int64_t> ends;  ///< By stage of the gangs: end of its stages.
+  /// Ranks per gang; the first rank of gang g is g * ways. 0 if gangs may have
+  /// different numbers of ranks; there are then as many stages as gangs.
+  int64_t ways = 1;
+  std::vector<int64_t> ranks;  ///< By stage of the gangs: its gang.
+  std::vector<int64_t> ends;   ///< By stage of the gangs: end of its stages.
+  std::vector<int64_t> rankOf; ///< By stage of the ranks.
 };
 
 /// The gangs of stages on `ranks`, for the first of several parallel pipelines.
-/// None unless there are at least two gangs of at least two ranks, some gang
-/// runs consecutive levels, and every stage has one rank in each of the
-/// parallel pipelines.
+/// None unless there are at least two gangs, some gang runs consecutive levels,
+/// and every stage has one rank in each of the parallel pipelines. In a
+/// pipeline that goes to each gang once, gangs may have different numbers of
+/// ranks. Consecutive ranks with one stage each are then one gang: the stages
+/// do not show where one of several gangs with a single level ends.
 std::optional<Gangs> gangsOf(const ReplicaRanks &ranks);
+
+/// All ranks as one gang: each runs all of its stages of a microbatch in turn.
+Gangs oneGang(const ReplicaRanks &ranks);
 
 /// `gangs`; if the pipeline goes to the last gang and back, and its stage on
 /// the last gang has several levels, that stage is cut in two.

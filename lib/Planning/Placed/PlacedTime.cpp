@@ -77,7 +77,8 @@ static Result<Schedule> scheduleOf(const Problem &problem, const Problem &first,
                                    const Network &network,
                                    const Generator &generator, const Plan &plan,
                                    const Ranks &ranks) {
-  if (std::optional<Gangs> gangs = gangsOf(ranks.ofStages)) {
+  if (std::optional<Gangs> gangs =
+          gangsFor(ranks.ofStages, problem.model.sharesRings)) {
     ScheduleShape shape;
     shape.microbatches = problem.microbatches;
     shape.forwardOnly = problem.forwardOnly;

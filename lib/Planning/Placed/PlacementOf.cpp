@@ -78,6 +78,15 @@ placementOf(const std::vector<std::vector<int64_t>> &ranks) {
                "with chunks= and placement="};
 }
 
+std::optional<Gangs> gangsFor(const ReplicaRanks &ranks, bool areShards) {
+  std::optional<Gangs> gangs = gangsOf(ranks);
+  bool isOne = !gangs && areShards && !ranks.empty() &&
+               std::all_of(ranks.begin(), ranks.end(),
+                           [](const auto &own) { return own.size() == 1; }) &&
+               !placementOf(ranks);
+  return isOne ? oneGang(ranks) : gangs;
+}
+
 Result<Schedule> generateInGangs(const Generator &generator, Gangs gangs,
                                  ScheduleShape shape,
                                  const ReplicaRanks &ofStages) {

@@ -46,12 +46,26 @@ TEST(GangsTest, OthersAreNoGangs) {
                                             {0, 1, 2, 3},
                                             {0, 0, 1, 1},
                                             {0, 1, 1, 0},
-                                            {0, 1, 0, 1, 2, 3, 2},
-                                            {0, 1, 0, 1, 3, 2, 3, 2},
-                                            {0, 1, 0, 1, 2, 2}})
+                                            {0, 1, 0, 1, 2, 1, 2, 1}})
     EXPECT_FALSE(gangsOf(onRanks(ranks)));
   EXPECT_FALSE(gangsOf({{0, 1}, {0, 1}, {2, 3}}));
   EXPECT_FALSE(gangsOf({{}, {}}));
+}
+
+TEST(GangsTest, GangsInARowMayHaveDifferentNumbersOfRanks) {
+  auto gangs = gangsOf(onRanks({0, 1, 2, 3, 0, 1, 2, 3, 4, 5, 4, 5}));
+  ASSERT_TRUE(gangs);
+  EXPECT_EQ(gangs->ends, (std::vector<int64_t>{8, 12}));
+  auto last = gangsOf(onRanks({0, 1, 0, 1, 2, 2})); // One rank.
+  ASSERT_TRUE(last);
+  EXPECT_EQ(last->ends, (std::vector<int64_t>{4, 6}));
+  auto first = gangsOf(onRanks({0, 1, 2, 3, 4, 3, 4})); // One level.
+  ASSERT_TRUE(first);
+  EXPECT_EQ(first->ends, (std::vector<int64_t>{3, 7}));
+  auto missing = gangsOf(onRanks({0, 1, 0, 1, 2, 3, 2})); // Of the last level.
+  ASSERT_TRUE(missing);
+  EXPECT_EQ(missing->ends, (std::vector<int64_t>{4, 7}));
+  EXPECT_FALSE(gangsOf({{0, 6}, {1, 7}, {0, 6}, {1, 7}, {2, 8}, {2, 8}}));
 }
 
 TEST(GangsTest, CopiesSideBySideAreThoseOfTheFirst) {
@@ -94,6 +108,20 @@ TEST(GangsTest, EachRunsItsOwnStagesInOneOrder) {
   EXPECT_EQ(toString(all.ranks[1]), "1F0 3F0 1F1 3F1 3B0 1B0 3B1 1B1");
   EXPECT_EQ(toString(all.ranks[2]), "4F0 4B0 4F1 4B1");
   EXPECT_TRUE(verify(all, levelsOfTwo(6)));
+}
+
+TEST(GangsTest, RanksOfOneGangRunAllOfAMicrobatch) {
+  auto ranks = onRanks({0, 1, 0, 1, 1, 2, 1, 2}); // The stages share rank 1.
+  EXPECT_FALSE(gangsOf(ranks));
+  ScheduleShape shape;
+  shape.ranks = 1;
+  shape.microbatches = 2;
+  Schedule all = runInGangs(*generateOneFOneB(shape), oneGang(ranks));
+  ASSERT_EQ(all.ranks.size(), 3u);
+  EXPECT_EQ(toString(all.ranks[0]), "0F0 2F0 2B0 0B0 0F1 2F1 2B1 0B1");
+  EXPECT_EQ(toString(all.ranks[1]),
+            "1F0 3F0 4F0 6F0 6B0 4B0 3B0 1B0 1F1 3F1 4F1 6F1 6B1 4B1 3B1 1B1");
+  EXPECT_TRUE(verify(all, levelsOfTwo(8)));
 }
 
 TEST(GangsTest, TheLastOfAPipelineThatGoesBackHasTwoStages) {

@@ -8,6 +8,7 @@
 #include "ChooseSchedule.h"
 #include "stagewright/Analysis/PlanData.h"
 #include "stagewright/Analysis/ScheduleData.h"
+#include "stagewright/Dialect/Pipeline/Transforms/ShardPlace.h"
 #include "stagewright/Scheduling/Replicas.h"
 
 namespace stagewright::pipeline {
@@ -36,7 +37,8 @@ static FailureOr<ScheduleShape> shapeFor(ProgramOp program,
 FailureOr<Schedule> generateFor(ProgramOp program, const Generator &generator,
                                 int64_t group) {
   ReplicaRanks ranks = ranksOfStages(program);
-  if (std::optional<Gangs> gangs = gangsOf(ranks)) {
+  if (std::optional<Gangs> gangs =
+          gangsFor(ranks, hasShards(graphOf(program)))) {
     ScheduleShape shape;
     shape.microbatches = program.getMicrobatches();
     shape.forwardOnly = isForwardOnly(graphOf(program));
