@@ -99,12 +99,20 @@ def Shard : StepPass<"pipeline-shard"> {
     its part of the samples.
     With `grid` the shards form a grid of two axes: the layers are split over the first, then each shard's over the second, and
     a conversion changes one axis at a time. `hints` and `pipeline.split_dim` then have an entry for each axis, `*/w=0;1`.
+    With `stages` the layers are cut into stages, each with its own number of shards, so that the slowest is as fast as possible.
+    The levels of stage 1 and later are named `h1.t9.p1.s0`, and the first level of each only receives values of other stages.
     **Never** changes a value except through the order in which a sum over a split dimension is added, and, if that sum is then
     rounded, through rounding its parts instead.
   }];
   let options = [
     Option<"ways", "ways", "int64_t", "1", "Number of shards">,
     ListOption<"grid", "grid", "int64_t", "Numbers of shards along the two axes of a grid, instead of `ways`">,
+    ListOption<"stages", "stages", "int64_t",
+               "Numbers of shards of each stage of a pipeline, instead of `ways`; the pass then cuts the layers into stages">,
+    Option<"devices", "stage-devices", "std::string", "\"\"",
+           "With `stages`: the devices of each, such as 0-2;1,3; default: those of no two stages overlap">,
+    Option<"layers", "layers", "std::string", "\"auto\"",
+           "With `stages`: the layers between which a stage may end, as for pipeline-form-graph">,
     Option<"hints", "hints", "std::string", "\"\"",
            "How to split parameters, by name, comma-separated: GLOB=DIM; GLOB=DIM:CHUNKS if a dimension holds "
            "several arrays side by side; GLOB=DIM:CHUNKS:UNIT to keep UNIT consecutive elements together; GLOB=whole; "

@@ -233,8 +233,8 @@ void buildCompilePipeline(OpPassManager &manager, const CompileOptions &asked,
                           std::shared_ptr<DeviceTarget> device,
                           CompileReport *report) {
   CompileOptions options = asked;
-  if (options.shards == 1) // The layers are whole.
-    options.shards = std::nullopt;
+  if (options.shards == 1 && options.stageShards.empty())
+    options.shards = std::nullopt; // The layers are whole.
   if (from != From::Rank) {
     manager.addPass(createPlanStep(options, to, device));
     if (to >= Level::Program)

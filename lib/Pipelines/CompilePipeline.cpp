@@ -92,6 +92,10 @@ TypedOptions::TypedOptions() {
   add(&To::offload, "offload", "auto, none or all");
   add(&To::shards, "shards", "Shards per layer; 0: the fastest number");
   add(&To::shardGrid, "shard-grid", "Shards along two axes, such as 2x2");
+  add(&To::stageShards, "stage-shards",
+      "Shards of each stage, such as 4,2; `shards` is their max");
+  add(&To::stageDevices, "stage-devices",
+      "Devices of the stages of stage-shards, such as 0-2;1,3");
   add(&To::shardHints, "shard", "How to split parameters, such as */fc=1");
   add(&To::dataParallel, "data-parallel", "Copies of all shards");
   add(&To::sequenceParallel, "sequence-parallel",

@@ -10,7 +10,11 @@
 #include "ShardStages.h"
 #include "stagewright/Analysis/ClusterData.h"
 #include "stagewright/Analysis/GraphProblem.h"
+#include "stagewright/Dialect/Pipeline/Transforms/ShardPlace.h"
 #include "stagewright/Scheduling/Generators.h"
+#include "stagewright/Support/DeviceGroups.h"
+#include <numeric>
+#include <set>
 
 namespace stagewright {
 
@@ -78,8 +82,85 @@ static FailureOr<Groups> groupsOf(Location loc, const CompileOptions &options) {
   return groups;
 }
 
+/// The devices of stages with `ways` shards: as asked for, else those that
+/// follow the devices of the stage before.
+static FailureOr<std::vector<std::vector<int64_t>>>
+devicesOf(Location loc, const CompileOptions &options, ArrayRef<int64_t> ways) {
+  auto groups = parseDeviceGroups(options.stageDevices);
+  if (!groups)
+    return emitError(loc) << groups.error().message;
+  int64_t next = 0;
+  for (size_t stage = groups->size(); stage < ways.size(); ++stage) {
+    std::vector<int64_t> &own = groups->emplace_back(size_t(ways[stage]));
+    std::iota(own.begin(), own.end(), next);
+    next += ways[stage];
+  }
+  return std::move(*groups);
+}
+
+/// Whether devices connect all stages: each shares one with a stage before it.
+static bool areOneGang(const std::vector<std::vector<int64_t>> &devices) {
+  std::set<int64_t> seen(devices.front().begin(), devices.front().end());
+  for (const std::vector<int64_t> &own : ArrayRef(devices).drop_front()) {
+    if (llvm::none_of(own, [&](int64_t it) { return seen.contains(it); }))
+      return false;
+    seen.insert(own.begin(), own.end());
+  }
+  return true;
+}
+
+/// The plan for stages with numbers of shards of their own.
+static FailureOr<std::string> planUnequal(pipeline::GraphOp graph,
+                                          const CompileOptions &options,
+                                          ArrayRef<int64_t> ways) {
+  Location loc = graph.getLoc();
+  CompileOptions asked = options;
+  asked.stages = int64_t(ways.size());
+  FailureOr<Groups> groups = groupsOf(loc, asked);
+  if (failed(groups))
+    return failure();
+  if (groups->placement != Placement::Linear || groups->chunks != 1)
+    return emitError(loc)
+           << "'" << options.schedule << "' has several stages per device, "
+           << "which need stages with equal numbers of shards, but these are "
+           << options.stageShards << "; give a schedule such as 1f1b";
+  FailureOr<std::optional<Cluster>> cluster = pipeline::findCluster(
+      graph->getParentOfType<ModuleOp>(), options.cluster);
+  if (failed(cluster))
+    return failure();
+  auto where = devicesOf(loc, options, ways);
+  if (failed(where))
+    return failure();
+  int64_t devices = 0;
+  for (const std::vector<int64_t> &own : *where)
+    devices = std::max(devices, 1 + *llvm::max_element(own));
+  if (!*cluster || int64_t((*cluster)->devices.size()) < devices)
+    return emitError(loc) << "stages with " << options.stageShards
+                          << " shards need " << devices
+                          << " devices, and there are "
+                          << (*cluster ? (*cluster)->devices.size() : 0)
+                          << "; name a larger cluster, such as --cluster=local:"
+                          << devices;
+  FailureOr<Problem> problem = pipeline::problemOf(graph, **cluster);
+  if (failed(problem))
+    return failure();
+  FailureOr<std::vector<ShardLevel>> levels = levelsOf(graph, ways);
+  if (failed(levels))
+    return failure();
+  StagesOfShards stages{{}, groups->schedule};
+  if (options.schedule == "plan" && areOneGang(*where))
+    stages.schedule = kOfLevels;
+  for (auto [end, group] : llvm::zip_equal(endsOfStages(*levels), *where)) {
+    GroupStage &own = stages.stages.emplace_back();
+    own.end = end;
+    own.devices.assign(group.begin(), group.end());
+  }
+  return toJson(graph, *problem, *levels, stages);
+}
+
 FailureOr<std::string> planShards(pipeline::GraphOp graph,
-                                  const CompileOptions &options) {
+                                  const CompileOptions &options,
+                                  ArrayRef<int64_t> ofStages) {
   int64_t ways = *options.shards;
   Location loc = graph.getLoc();
   const char *given =
@@ -91,6 +172,14 @@ FailureOr<std::string> planShards(pipeline::GraphOp graph,
     return emitError(loc) << "layers are split over " << ways
                           << " shards, which places stages by itself; leave "
                           << "out " << given;
+  if (!ofStages.empty())
+    return planUnequal(graph, options, ofStages);
+  for (Attribute name : graph.getLayers())
+    if (pipeline::shardPlaceOf(cast<StringAttr>(name).getValue()).stage > 0)
+      return emitError(loc)
+             << "layer " << name << " is of a stage with its own number of "
+             << "shards, but one number is given, " << ways
+             << "; give one for each stage, such as --tensor-parallel=4,2";
   FailureOr<Groups> groups = groupsOf(loc, options);
   if (failed(groups))
     return failure();

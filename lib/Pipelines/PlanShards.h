@@ -23,9 +23,12 @@ namespace stagewright {
 
 /// The plan of `graph`, as JSON for pipeline-partition: a stage for each level
 /// (or head with its tail) and shard. Fails with an error if `options` do not
-/// suit shards, or if there are too few devices or levels.
+/// suit shards, or if there are too few devices or levels. `ofStages`: the
+/// numbers of shards of the stages into which pipeline-shard has cut the step;
+/// empty: it has not cut it.
 mlir::FailureOr<std::string> planShards(pipeline::GraphOp graph,
-                                        const CompileOptions &options);
+                                        const CompileOptions &options,
+                                        mlir::ArrayRef<int64_t> ofStages = {});
 
 } // namespace stagewright
 

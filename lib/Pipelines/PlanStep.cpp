@@ -127,15 +127,17 @@ std::string stashOf(const CompileOptions &options) {
 }
 
 /// The numbers in a text such as `2x2`, 0 where there is none.
-SmallVector<int64_t> gridOf(StringRef text) {
-  SmallVector<StringRef> axes;
-  text.split(axes, 'x', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
-  SmallVector<int64_t> grid;
-  for (StringRef axis : axes)
-    if (axis.getAsInteger(10, grid.emplace_back()))
-      grid.back() = 0;
-  return grid;
+SmallVector<int64_t> numbersIn(StringRef text, char separator) {
+  SmallVector<StringRef> parts;
+  text.split(parts, separator, /*MaxSplit=*/-1, /*KeepEmpty=*/false);
+  SmallVector<int64_t> numbers;
+  for (StringRef part : parts)
+    if (part.getAsInteger(10, numbers.emplace_back()))
+      numbers.back() = 0;
+  return numbers;
 }
+
+SmallVector<int64_t> gridOf(StringRef text) { return numbersIn(text, 'x'); }
 
 /// Fails if the grid of `options` is malformed, or if they have another number
 /// of shards than it has.
@@ -159,6 +161,47 @@ LogicalResult checkGridSize(Location loc, const CompileOptions &options) {
   return error << *options.shards << "; give the product of the grid's axes";
 }
 
+/// Fails if the shards of each stage in `options` are malformed, or other
+/// options need equal stages.
+LogicalResult checkStageShards(Location loc, const CompileOptions &options) {
+  if (options.stageShards.empty() && !options.stageDevices.empty())
+    return emitError(loc) << "stage-devices are given, '"
+                          << options.stageDevices << "', but no numbers of "
+                          << "shards for each stage; give them too, such as "
+                          << "--tensor-parallel=4,2";
+  if (options.stageShards.empty())
+    return success();
+  SmallVector<int64_t> counts = numbersIn(options.stageShards, ',');
+  if (counts.empty() || *llvm::min_element(counts) < 1)
+    return emitError(loc) << "stage-shards is '" << options.stageShards
+                          << "', expected a number of shards for each stage, "
+                          << "such as 4,2";
+  int64_t most = *llvm::max_element(counts);
+  if (options.shards != most)
+    return emitError(loc) << "stages have " << options.stageShards
+                          << " shards, so the number of shards must be "
+                          << "their max, " << most << ", but it is "
+                          << options.shards.value_or(1);
+  if (options.stages && *options.stages != int64_t(counts.size()))
+    return emitError(loc) << "numbers of shards are given for " << counts.size()
+                          << " stages, " << options.stageShards
+                          << ", but there are " << *options.stages
+                          << " stages; give as many numbers as stages";
+  const char *equal =
+      !options.shardGrid.empty()              ? "a grid of shards"
+      : options.dataParallel.value_or(1) != 1 ? "copies of the shards"
+      : options.recomputeLayers               ? "recomputed layers"
+      : options.chunks.value_or(1) != 1       ? "several stages per device"
+      : !options.annotate.empty()             ? "annotations"
+                                              : nullptr;
+  if (equal)
+    return emitError(loc)
+           << equal << " need stages with equal numbers of shards, but these "
+           << "are " << options.stageShards << "; give one number, or leave "
+           << "out the other option";
+  return success();
+}
+
 /// Adds passes that form layers and their bodies, with backwards split into I
 /// and W.
 void buildLayers(OpPassManager &manager, const CompileOptions &options) {
@@ -172,11 +215,16 @@ void buildLayers(OpPassManager &manager, const CompileOptions &options) {
   if (options.shards) {
     pipeline::ShardOptions shards;
     shards.ways = *options.shards;
+    shards.stages = numbersIn(options.stageShards, ',');
+    shards.devices = options.stageDevices;
+    if (!options.layers.empty())
+      shards.layers = options.layers;
     shards.grid = gridOf(options.shardGrid);
     shards.hints = options.shardHints;
     shards.cluster = options.cluster;
     shards.scatters = options.sequenceParallel;
-    shards.cuts = options.stages.value_or(1) > 1 || options.recomputeLayers;
+    shards.cuts = options.stageShards.empty() &&
+                  (options.stages.value_or(1) > 1 || options.recomputeLayers);
     manager.addPass(pipeline::createShard(shards));
   }
   if (options.target != "host") {
@@ -306,7 +354,8 @@ public:
   void runOnOperation() final {
     ModuleOp module = getOperation();
     replaced = false;
-    if (failed(checkGridSize(module.getLoc(), options)))
+    if (failed(checkGridSize(module.getLoc(), options)) ||
+        failed(checkStageShards(module.getLoc(), options)))
       return signalPassFailure();
     FailureOr<ShardChoice> choice = chooseShards(module, options, device);
     if (failed(choice))
@@ -374,8 +423,8 @@ private:
     Needs rest = needs;
     if (how.shards) {
       if (how.plan.empty()) {
-        auto plan =
-            planShards(*module.getOps<pipeline::GraphOp>().begin(), how);
+        auto plan = planShards(*module.getOps<pipeline::GraphOp>().begin(), how,
+                               numbersIn(how.stageShards, ','));
         if (failed(plan))
           return failure();
         planned.plan = *plan;

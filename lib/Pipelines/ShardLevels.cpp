@@ -247,6 +247,64 @@ std::vector<ShardLevel> levelsOf(pipeline::GraphOp graph,
   return levels;
 }
 
+/// Appends the levels of stage `stage` of `graph`, over `ways` shards.
+static void appendStage(pipeline::GraphOp graph, int64_t stage, int64_t ways,
+                        std::vector<ShardLevel> &levels) {
+  std::map<int64_t, ShardLevel> numbered;
+  std::vector<bool> works(static_cast<size_t>(ways));
+  for (auto [number, name] : llvm::enumerate(graph.getLayers())) {
+    pipeline::ShardPlace place =
+        pipeline::shardPlaceOf(cast<StringAttr>(name).getValue());
+    if (place.stage != stage)
+      continue;
+    ShardLevel &own = numbered[place.level];
+    own.stage = stage;
+    own.layers.resize(size_t(ways));
+    own.layers[size_t(place.shard)].push_back(number);
+    works[size_t(place.shard)] = true;
+  }
+  for (auto &[number, own] : numbered)
+    levels.push_back(std::move(own));
+  if (auto idle = llvm::find(works, false); idle != works.end())
+    emitRemark(graph.getLoc())
+        << "stage " << stage << " has " << ways << " shards, but shard "
+        << (idle - works.begin()) << " computes nothing that is needed, since "
+        << "other shards have the same whole values; give the stage fewer "
+        << "shards, or split its layers otherwise";
+}
+
+FailureOr<std::vector<ShardLevel>> levelsOf(pipeline::GraphOp graph,
+                                            ArrayRef<int64_t> ways) {
+  for (Attribute name : graph.getLayers()) {
+    pipeline::ShardPlace place =
+        pipeline::shardPlaceOf(cast<StringAttr>(name).getValue());
+    if (place.stage >= int64_t(ways.size()) ||
+        place.shard >= ways[size_t(place.stage)])
+      return emitError(graph.getLoc())
+             << "layer " << name << " is of shard " << place.shard
+             << " of stage " << place.stage << ", which "
+             << (place.stage < int64_t(ways.size())
+                     ? "has " + std::to_string(ways[size_t(place.stage)]) +
+                           " shards"
+                     : "is not among " + std::to_string(ways.size()) +
+                           " stages")
+             << "; give the numbers of shards for which the graph was formed";
+  }
+  std::vector<ShardLevel> levels;
+  for (auto [stage, count] : llvm::enumerate(ways))
+    appendStage(graph, int64_t(stage), count, levels);
+  return levels;
+}
+
+std::vector<size_t> endsOfStages(const std::vector<ShardLevel> &levels) {
+  std::vector<size_t> ends;
+  for (size_t level = 1; level < levels.size(); ++level)
+    if (levels[level].stage != levels[level - 1].stage)
+      ends.push_back(level);
+  ends.push_back(levels.size());
+  return ends;
+}
+
 ShardedLayers placesOf(const std::vector<ShardLevel> &levels, int64_t ways,
                        const Problem &problem) {
   ShardedLayers sharded;

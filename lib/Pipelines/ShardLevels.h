@@ -25,6 +25,7 @@ struct ShardLevel {
   /// end one there: not if far fewer bytes cross nearby.
   bool mayEnd = false, canEnd = false;
   bool again = false; ///< Made by pipeline-repeat-layers: only backwards.
+  int64_t stage = 0;  ///< Of stages with different numbers of shards.
 };
 
 /// The levels of `graph`, first to last, with the times of its `problem`.
@@ -34,6 +35,16 @@ struct ShardLevel {
 /// levels that they repeat.
 std::vector<ShardLevel> levelsOf(pipeline::GraphOp graph,
                                  const Problem &problem, int64_t ways);
+
+/// The same, without times and bytes, for stages that have the numbers of
+/// shards `ways`. In some levels shards of a stage may have no layers. Emits a
+/// remark if a shard has none in any level, and an error if the graph was
+/// formed for other stages.
+mlir::FailureOr<std::vector<ShardLevel>> levelsOf(pipeline::GraphOp graph,
+                                                  mlir::ArrayRef<int64_t> ways);
+
+/// The ends of the stages of `levels`.
+std::vector<size_t> endsOfStages(const std::vector<ShardLevel> &levels);
 
 /// The places of the layers of `problem` in `levels` of `ways` shards, without
 /// ends.

@@ -76,6 +76,10 @@ std::string toJson(pipeline::GraphOp graph, const Problem &problem,
         add(level, shard, stage, names, again);
         if (hasTail)
           add(level + 1, shard, stage, names, again);
+        if (names.empty())
+          continue;
+        if (!stage.devices.empty())
+          devices.push_back(problem.cluster.devices[stage.devices[shard]].name);
         for (size_t group : stage.groups)
           devices.push_back(problem.cluster.devices[group * ways + shard].name);
         llvm::json::Object object{{"nodes", std::move(names)},

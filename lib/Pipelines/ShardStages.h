@@ -24,6 +24,9 @@ struct GroupStage {
   /// Its gangs, one for each copy. Gang g has the devices from g * ways on.
   std::vector<size_t> groups;
   std::vector<int64_t> recompute; ///< Recomputation, by level; empty: none.
+  /// Instead of gangs, if stages have different numbers of shards: the device
+  /// of each shard.
+  std::vector<size_t> devices = {};
 };
 
 struct StagesOfShards {

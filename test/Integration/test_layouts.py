@@ -61,6 +61,8 @@ class Step:
             body.append(f"%z = linalg.add ins(%y, %then : {type_}, {type_}) outs(%empty : {type_}) -> {type_}")
         arguments = ", ".join(f'%{name}: tensor<{n}x{m}xf32> {{pipeline.role = "{role}", pipeline.name = "{name}"}}'
                               for name, (role, (n, m)) in self.arguments.items())
+        # Scopes name layers, so that each can be a stage with its own number of shards.
+        body = [f'{it} loc("jit(step)/h{min(i, 1)}/op")' for i, it in enumerate(body)]
         lines = "\n            ".join(body)
         self.hints, self.text = ",".join(hints), f"""
         #id = affine_map<(i, j) -> (i, j)>
@@ -85,9 +87,39 @@ class Step:
         return sum((table(self.source, self.target, ways, self.rows, self.columns), (groups - 1) * (ways if isWhole else 1) * size,
                     to_the_last("S0" if self.target == "B" else self.target, ways, self.rows, self.columns)))
 
+    def expected_between(self, first, then):
+        """Bytes of the conversion if %v is made on the devices `first`, and needed on `then`: parts go to where the same parts, or
+        those of as many devices, are needed, sums once they are scattered, and a whole value to devices that do not have it."""
+        rows, columns = self.rows, self.columns
+        size, own, source = 4 * rows * columns, len(then), self.source
+        sent = 0
+        if source == "P":
+            sent, source = (len(first) - 1) * size, "S0"
+        if source == "B":
+            sent += size * len(set(then) - set(first))
+        else:
+            count = rows if source == "S0" else columns
+            starts = [np.cumsum([0, *parts(count, ways)]) for ways in (len(first), own)]
+            for i, device in enumerate(first):
+                for j, other in enumerate(then):
+                    common = min(starts[0][i + 1], starts[1][j + 1]) - max(starts[0][i], starts[1][j])
+                    sent += max(common, 0) * size // count * (device != other)
+        return sent + table(source, self.target, own, rows, columns) + to_the_last("S0" if self.target == "B" else self.target, own, rows, columns)
+
+    def run_between(self, folder, first, then, values, processes=False):
+        """Like run(), if %v is made on the devices `first`, and needed on `then`. There may be fewer ranks than devices: devices that
+        have a whole value which others send are not needed."""
+        devices = ";".join(",".join(map(str, own)) for own in (first, then))
+        compiled(folder, self.text, f"{len(first)},{len(then)}", self.hints, f"--stage-devices={devices}", f"--cluster=local:{1 + max(*first, *then)}")
+        ranks = len(json.loads(tool("pp-run", folder / "step.swx", "--info=json"))["ranks"])
+        return self.checked(folder, values, *(mpirun(ranks) if processes else ()))
+
     def run(self, folder, ways, values, *launch, groups=1):
         """Compiles and runs the step, checks its result, and returns the bytes that all ranks sent."""
-        compiled(folder, self.text, ways, self.hints, f"--stages={groups}", groups=groups)
+        compiled(folder, self.text, ways, self.hints, f"--stages={groups}", f"--cluster=local:{ways * groups}")
+        return self.checked(folder, values, *launch)
+
+    def checked(self, folder, values, *launch):
         found, sent = run(folder, self.arguments, values, *launch)
         assert (found["0"] == self.result(values)).all()
         return sent
@@ -159,8 +191,8 @@ def run(folder, arguments, values, *launch):
 def compiled(folder, text, ways, hints, *flags, groups=1, fails=False):
     """Compiles a step. Returns what the compiler wrote to stderr."""
     (folder / "step.mlir").write_text(text)
-    done = subprocess.run([BUILD / "bin/pp-compile", folder / "step.mlir", f"--cluster=local:{ways * groups}", f"--tensor-parallel={ways}",
-                           f"--shard={hints}", "--microbatches=1", "-o", folder / "step.swx", "--quiet", *flags],
+    cluster = [] if any("--cluster" in flag for flag in flags) else [f"--cluster=local:{ways * groups}"]
+    done = subprocess.run([BUILD / "bin/pp-compile", folder / "step.mlir", *cluster, f"--tensor-parallel={ways}", f"--shard={hints}", "--microbatches=1", "-o", folder / "step.swx", "--quiet", *flags],
                           capture_output=True, text=True)
     assert bool(done.returncode) == fails, done.stderr
     return done.stderr
@@ -428,7 +460,27 @@ def test_a_sum_goes_to_another_group(tmp_path, ways):
     assert sum(sent.values()) - to_the_last("P", ways, 12, 24) == ((2 * ways - 1) * size if ways > 2 else 4 * size)
 
 
-def test_groups_that_overlap_are_refused(tmp_path):
+# By name: devices that make a value, and those that need it.
+GROUPS = {"fewer": ((0, 1, 2), (3, 4)), "more": ((0, 1), (2, 3, 4, 5)), "overlapping": ((0, 1, 3), (2, 3)), "shifted": ((0, 1), (1, 2)),
+          "inside": ((0, 2, 1, 3), (1, 3)), "around": ((0, 1, 3), (0, 1, 2, 3)), "turned": ((0, 1, 2), (2, 0, 1))}
+
+
+@pytest.mark.parametrize("source, target", [pair for pair in itertools.product(LAYOUTS, LAYOUTS) if pair not in NOT_MADE and pair[1] != "P"])
+@pytest.mark.parametrize("groups", GROUPS)
+def test_a_conversion_goes_to_any_devices(tmp_path, groups, source, target):
+    step = Step(source, target, *UNEVEN)
+    assert step.run_between(tmp_path, *GROUPS[groups], step.integers()) == step.expected_between(*GROUPS[groups])
+
+
+@MPI
+@pytest.mark.parametrize("source, target", [("S0", "S1"), *thorough([("P", "S0"), ("S1", "B"), ("B", "S1")])])
+@pytest.mark.parametrize("groups", GROUPS)
+def test_a_conversion_goes_to_processes_on_any_devices(tmp_path, groups, source, target):
+    step, (first, then) = Step(source, target, *UNEVEN), GROUPS[groups]
+    assert step.run_between(tmp_path, first, then, step.integers(), processes=True) == step.expected_between(first, then)
+
+
+def test_groups_that_overlap_are_refused_without_their_devices(tmp_path):
     said = compiled(tmp_path, chain()[0], 2, "*/up=1,*/down=0", "--stages=2", "--cluster=local:3", fails=True)
     assert "2 shards of 2 stages at a time need 4 devices, and there are 3" in said
 
@@ -441,28 +493,35 @@ def whole(chain, locals_, name):
 
 
 @pytest.mark.skipif(not VECTORS.exists(), reason="OneFlow's vectors are not here")
-def test_vectors_of_oneflow(tmp_path):
-    """The results of its own tests, where the last conversion stays on its devices or goes to as many others. The rest cannot be
-    stated. Where the last layout is P, OneFlow gives each device some columns and zeros, as it has them here: what is compared
-    is the sum, in which they are added to other parts."""
-    covered, other = {1: 0, 2: 0}, 0
+@pytest.mark.parametrize("launched", ("threads", pytest.param("processes", marks=MPI)))
+def test_vectors_of_oneflow(tmp_path, launched):
+    """The results of its own tests, where the last conversion stays on its devices, goes to as many others, or to others some of which
+    may be the same; of the last kind, those that make no sum. Where the last layout is P, OneFlow gives each device some columns and
+    zeros, as it has them here: what is compared is the sum, in which they are added to other parts."""
+    covered = {"same": 0, "as many": 0, "any": 0, "sum": 0}
     for vector in json.loads(VECTORS.read_text()):
         (*earlier, before, last), value = vector["chain"], whole(vector["chain"], vector["local_inputs_by_rank"], "x")
         for name, parts in vector["expected_local_by_rank"].items():
             assert (whole(vector["chain"], parts, name) == value).all()
-        common = set(before["ranks"]) & set(last["ranks"])
-        groups = 1 if before["ranks"] == last["ranks"] else 2
-        if groups == 2 and (common or len(before["ranks"]) != len(last["ranks"])):
-            other += 1
+        first, then = before["ranks"], last["ranks"]
+        kind = "same" if first == then else "any" if set(first) & set(then) or len(first) != len(then) else "as many"
+        if kind == "any" and last["sbp"] == "P":
+            covered["sum"] += 1
             continue
-        # A value that only moves to other devices gets its layout before.
-        first = earlier[0] if groups == 2 and before["sbp"] == last["sbp"] else before
-        source, target = (it["sbp"].replace("(", "").replace(")", "") for it in (first, last))
-        ways, rank = len(last["ranks"]), value.shape[1]
-        identity, zeros = np.eye(rank, dtype=np.float32), np.zeros_like(value)
+        covered[kind] += 1
+        launch = mpirun(len({*first, *then})) if launched == "processes" else ()
+        columns, zeros = value.shape[1], np.zeros_like(value)
+        identity = np.eye(columns, dtype=np.float32)
         values = {"left": value, "right": identity, "to": zeros}
-        step = Behind(*value.shape) if (groups, target) == (2, "P") else Step(source, target, *value.shape, inner=rank)
+        if kind == "any":
+            step = Step(*(it["sbp"].replace("(", "").replace(")", "") for it in (before, last)), *value.shape, inner=columns)
+            assert step.run_between(tmp_path, first, then, values, launched == "processes") == step.expected_between(first, then)
+            continue
+        groups = 1 if kind == "same" else 2
+        # A value that only moves to other devices gets its layout before.
+        given = earlier[0] if groups == 2 and before["sbp"] == last["sbp"] else before
+        source, target = (it["sbp"].replace("(", "").replace(")", "") for it in (given, last))
+        step = Behind(*value.shape) if (groups, target) == (2, "P") else Step(source, target, *value.shape, inner=columns)
         values |= {name: identity if name.endswith("right") else zeros for name in step.arguments if name not in values}
-        assert step.run(tmp_path, ways, values, groups=groups) == step.expected(ways, groups)
-        covered[groups] += 1
-    assert covered == {1: 6, 2: 6} and other == 18
+        assert step.run(tmp_path, len(then), values, *launch, groups=groups) == step.expected(len(then), groups)
+    assert covered == {"same": 6, "as many": 6, "any": 15, "sum": 3}

@@ -112,6 +112,32 @@ def test_grids_of_shards_hand_over_every_byte(workshop, text, stages):
                 == {k: v.tobytes() for k, v in found.items()}
 
 
+@pytest.mark.parametrize("counts", ["4,2", *thorough(["1,2"])])
+def test_stages_with_different_numbers_of_shards_hand_over_every_byte(workshop, text, counts):
+    """They save what stages with other numbers, with equal numbers, and with whole layers load and save again."""
+    folder = workshop.path("unequal", counts)
+
+    def over(ways, *flags):
+        path = workshop.path("over", ways, "unequal", *flags, "swx")
+        tool("pp-compile", workshop.module(MODEL), "--cluster=local:8", f"--tensor-parallel={ways}", "--shard=*/qkv=1:3,*/o=0,*/fc=1,*/proj=0",
+             f"--microbatches={MICROBATCHES}", "--quiet", "-o", path, *flags)
+        return path
+
+    own = over(counts)
+    tool("pp-run", own, f"--inputs={inputs(workshop)}", "--steps=2", f"--checkpoints={folder}", f"--data=ids={text}", f"--data=tgt={text}+1")
+    written = contents(folder, 2)
+    others = over("2,1"), over("2", "--stages=2"), over("3,2", "--stage-devices=0-2;1-2"), workshop.artifact(MODEL, 2, "1f1b")
+    for number, other in enumerate((own, *others)):
+        run = stagewright.Run(other, inputs(workshop), checkpoints=folder, resume=True)
+        copy = workshop.path("copy-of-unequal", counts, number)
+        stagewright.checkpoints.write(copy, 2, run.tensors())
+        assert run.done == 2
+        for before, name in zip(written, NAMES):
+            found = load_file(copy / f"step-{2:012d}" / name)
+            assert before and {k: v.tobytes() for k, v in load_file(folder / f"step-{2:012d}" / name).items()} \
+                == {k: v.tobytes() for k, v in found.items()}
+
+
 def test_python_and_pp_run_go_on_where_the_other_stopped(workshop, text):
     """Steps by Python and by pp-run in turn save the same bytes as one run of pp-run."""
     _, (_, ids, _), _ = load_model(f"{HERE / 'models/training.py'}:gpt_adamw")

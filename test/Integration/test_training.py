@@ -98,6 +98,16 @@ def test_shards_train_as_jax_and_optax(workshop, golden, name, ways, stages, cop
     trains(path, golden(name, steps_of(name)), steps_of(name))
 
 
+@pytest.mark.parametrize("name, counts", [
+    ("gpt_adamw", "2,1"), ("tied_adamw", "1,2"), ("scan_adamw", "2,1"), *thorough([("gpt_adamw", "1,2"), ("tied_adamw", "2,1"), ("scan_lamb", "2,1")])])
+def test_stages_with_different_numbers_of_shards_train_as_jax_and_optax(workshop, golden, name, counts):
+    """Norms are over parameters in one, two and four parts."""
+    path = workshop.path("training", f"{name}-stages-{counts}", "swx")
+    tool("pp-compile", workshop.module(f"training.py:{name}"), "--cluster=local:3", f"--tensor-parallel={counts}",
+         "--shard=*/qkv=1:3,*/o=0,*/fc=1,*/proj=0", "--microbatches=8", "--quiet", "-o", path)
+    trains(path, golden(name, steps_of(name)), steps_of(name))
+
+
 GRID = "--tensor-parallel=2x2", "--shard=*/qkv=1:3;0,*/o=0;1,*/fc=1;0,*/proj=0;1"
 
 

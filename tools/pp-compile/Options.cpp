@@ -70,8 +70,16 @@ cl::opt<std::string> shards(
              "with matching --stages and --data-parallel unless given. "
              "ROWSxCOLUMNS: a grid of devices, along both axes of which "
              "parameters are split as --shard, as in */w=0;1, or shardings "
-             "over two axes in the model's file specify; nothing is chosen"),
-    cl::value_desc("ways|auto|rowsxcolumns"), cl::cat(category));
+             "over two axes in the model's file specify; nothing is chosen. "
+             "WAYS,WAYS,...: the stages of a pipeline have these numbers of "
+             "devices, as 4,2; layers are cut into stages before the split"),
+    cl::value_desc("ways|auto|rowsxcolumns|ways,ways"), cl::cat(category));
+cl::opt<std::string> stageDevices(
+    "stage-devices",
+    cl::desc("Devices of the stages of --tensor-parallel=WAYS,WAYS by their "
+             "number in the cluster, as 0-2;1,3. Stages may share devices: "
+             "these then run the layers of both (default: no two share any)"),
+    cl::value_desc("devices;devices"), cl::cat(category));
 cl::opt<std::string> shardHints(
     "shard",
     cl::desc(
@@ -335,9 +343,43 @@ LogicalResult readNumber(const cl::opt<std::string> &option,
   return success();
 }
 
-/// Reads a number of shards, or the numbers along the axes of a grid, such as
-/// 2x2.
-LogicalResult readShards(std::optional<int64_t> &number, std::string &grid) {
+/// Reads the numbers of shards of each stage, such as 4,2.
+LogicalResult readStageShards(CompileOptions &options) {
+  SmallVector<StringRef> texts;
+  StringRef(shards).split(texts, ',');
+  std::optional<int64_t> least, most;
+  for (StringRef text : texts) {
+    int64_t number;
+    if (text.getAsInteger(10, number) || number < 1) {
+      llvm::errs() << "error: --tensor-parallel must be a number of shards for "
+                      "each stage, such as 4,2, but is '"
+                   << shards << "'\n";
+      return failure();
+    }
+    least = std::min(least.value_or(number), number);
+    most = std::max(most.value_or(number), number);
+  }
+  options.shards = most;
+  if (least != most || !stageDevices.empty())
+    options.stageShards = shards;
+  else if (!options.stages) // As many stages with one number.
+    options.stages = int64_t(texts.size());
+  if (options.stages && *options.stages != int64_t(texts.size())) {
+    llvm::errs() << "error: --tensor-parallel=" << shards << " has numbers for "
+                 << texts.size() << " stages, but --stages is "
+                 << *options.stages << "; give one number for each stage\n";
+    return failure();
+  }
+  return success();
+}
+
+/// Reads a number of shards, those of each stage, or the numbers along the axes
+/// of a grid, such as 2x2.
+LogicalResult readShards(CompileOptions &options) {
+  std::optional<int64_t> &number = options.shards;
+  std::string &grid = options.shardGrid;
+  if (StringRef(shards).contains(','))
+    return readStageShards(options);
   auto [first, second] = StringRef(shards).split('x');
   int64_t rows, columns;
   if (!second.empty() && !first.getAsInteger(10, rows) &&
@@ -349,7 +391,8 @@ LogicalResult readShards(std::optional<int64_t> &number, std::string &grid) {
   }
   if (shards != "auto")
     return readNumber(shards, number, /*min=*/1,
-                      "auto, a grid such as 2x2, or ");
+                      "auto, a grid such as 2x2, a number for each stage such "
+                      "as 4,2, or ");
   number = kChooseShards;
   return success();
 }
@@ -449,6 +492,7 @@ LogicalResult readCompileOptions(CompileOptions &options) {
   options.policy = policy;
   options.profile = profile;
   options.layers = layers;
+  options.stageDevices = stageDevices;
   options.shardHints = shardHints;
   options.sequenceParallel = sequenceParallel;
   options.shardCollectives = shardCollectives;
@@ -460,7 +504,7 @@ LogicalResult readCompileOptions(CompileOptions &options) {
   if (failed(readPlan(options.plan)) ||
       failed(readNumber(stages, options.stages)) ||
       failed(readNumber(chunks, options.chunks)) ||
-      failed(readShards(options.shards, options.shardGrid)) ||
+      failed(readShards(options)) ||
       failed(readNumber(dataParallel, options.dataParallel)) ||
       failed(readNumber(maxReplicas, options.maxReplicas, 0)) ||
       failed(readNumber(spareCredits, options.spareCredits, 0)) ||

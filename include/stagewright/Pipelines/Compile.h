@@ -89,6 +89,12 @@ struct CompileOptions {
   /// Numbers of shards along the two axes of a grid, such as `2x2`; their
   /// product is `shards`. Empty: shards form one axis.
   std::string shardGrid;
+  /// Numbers of shards of each stage, such as `4,2`, the max of which is
+  /// `shards`. Empty: all stages have `shards`.
+  std::string stageShards;
+  /// The devices of these stages, such as `0-2;1,3`, by number in the cluster.
+  /// Stages may share devices. Empty: those of each follow those of the last.
+  std::string stageDevices;
   std::string shardHints;
   /// Copies of all shards and stages, which take microbatches in turn. Absent:
   /// one with shards, else chosen by the planner.

@@ -33,7 +33,7 @@
 // SMALL: error: no number of shards has a plan for 2 devices:
 // NOWHERE: error: choosing the number of shards needs a cluster; name one, such as --cluster=local:4
 // ORDER: error: the number of shards can be chosen for a schedule by name, such as 1f1b, or for the planner's own, but not for 'auto'
-// WORD: error: --tensor-parallel must be auto, a grid such as 2x2, or a positive number, but is 'some'
+// WORD: error: --tensor-parallel must be auto, a grid such as 2x2, a number for each stage such as 4,2, or a positive number, but is 'some'
 // BACK: remark: layers over 2 shards have no plan: the planner of gangs has only schedules with linear or loop placement, not 'zb-v'; use another schedule, such as interleaved-zb, or give --tensor-parallel=N and --stages
 // NAMED: pipeline.schedule @gpipe of @plan kind "gpipe"
 

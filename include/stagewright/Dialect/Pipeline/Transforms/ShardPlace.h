@@ -7,7 +7,8 @@
 //
 // pipeline-shard encodes the level and the shard of an operation in a layer
 // name in its location: `h0.attn.t3.s1` is shard 1 of level 3, and
-// `h0.attn.t4b.s1` is shard 1 of the tail of level 4.
+// `h0.attn.t4b.s1` is shard 1 of the tail of level 4. If stages have different
+// numbers of shards, `h1.t9.p1.s0` is shard 0 of level 9, a level of stage 1.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,6 +35,9 @@ struct ShardPlace {
   /// Whether pipeline-repeat-layers added the layer: it repeats the forward of
   /// the layer with the same scope, level, tail and shard.
   bool again = false;
+  /// The stage of a pipeline whose stages have different numbers of shards;
+  /// else 0.
+  int64_t stage = 0;
 
   bool isWhole() const { return level % 2 == 0; }
 };

@@ -164,7 +164,7 @@ namespace {
 class LayoutReader {
 public:
   LayoutReader(func::FuncOp step, std::vector<Hint> hints, ShardAxis axis)
-      : step(step), hints(std::move(hints)), axis(axis),
+      : step(step), hints(std::move(hints)), all(axis), axis(axis),
         number(axis.isOfGrid() ? int64_t(axis.number) : -1) {
     result.layouts.resize(step.getNumArguments());
     result.isStated.resize(step.getNumArguments());
@@ -192,7 +192,8 @@ private:
 
   func::FuncOp step;
   std::vector<Hint> hints;
-  ShardAxis axis;
+  ShardAxis all;
+  ShardAxis axis; ///< Of the argument that is read.
   int64_t number; ///< Of the axis, as in ownSplit().
   bool isOpen = false;
   HintedLayouts result;
@@ -264,6 +265,7 @@ bool LayoutReader::saysNothing() {
 void LayoutReader::findUnfit() {
   for (unsigned i = 0; i < step.getNumArguments(); ++i) {
     Parameter parameter{step, i};
+    axis = all.of(i);
     std::optional<OwnSplit> own = ownSplit(step, i, number);
     if (parameter.isOne() && own && own->isDerived &&
         !derivedLayout(parameter, own->layout, axis))
@@ -354,6 +356,7 @@ FailureOr<HintedLayouts> LayoutReader::run() {
   findUnfit();
   for (unsigned i = 0; i < step.getNumArguments(); ++i) {
     Parameter argument{step, i};
+    axis = all.of(i);
     if (failed(argument.isOne() ? readParameter(argument)
                                 : readNamed(argument)))
       return failure();
@@ -366,7 +369,8 @@ FailureOr<HintedLayouts> LayoutReader::run() {
 }
 
 FailureOr<HintedLayouts> readLayouts(func::FuncOp step, StringRef hints,
-                                     ShardAxis axis) {
+                                     ShardAxis all) {
+  ShardAxis axis = all;
   FailureOr<std::vector<Hint>> list = readHints(step.getLoc(), hints, axis);
   if (failed(list))
     return failure();

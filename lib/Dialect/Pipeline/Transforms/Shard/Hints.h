@@ -43,7 +43,14 @@ struct HintedLayouts {
 struct ShardAxis {
   llvm::ArrayRef<int64_t> sizes; ///< The numbers of shards along all axes.
   unsigned number = 0;
+  /// By argument: the number of shards of its stage; empty: all are equal.
+  llvm::ArrayRef<int64_t> byArgument = {};
 
+  /// The axis over which argument `i` is split.
+  ShardAxis of(unsigned i) const {
+    return byArgument.empty() ? *this
+                              : ShardAxis{byArgument.slice(i, 1), number};
+  }
   bool isOfGrid() const { return sizes.size() > 1; }
   int64_t ways() const { return sizes[number]; }
   /// "2 shards", or on a grid "2 shards of the first axis".

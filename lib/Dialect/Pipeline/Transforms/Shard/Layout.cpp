@@ -131,6 +131,31 @@ struct Place {
 };
 } // namespace
 
+Value takeRange(OpBuilder &builder, Location loc, Value value, int64_t dim,
+                int64_t start, int64_t size) {
+  auto type = cast<RankedTensorType>(value.getType());
+  SmallVector<int64_t> shape(type.getShape());
+  shape[dim] = size;
+  RankedTensorType part = type.clone(shape);
+  Place place(builder, part, dim, start);
+  return tensor::ExtractSliceOp::create(
+      builder, loc, part, value, place.offsets, place.sizes, place.strides);
+}
+
+Value joinRanges(OpBuilder &builder, Location loc, RankedTensorType type,
+                 ValueRange ranges, int64_t dim) {
+  Value joined = tensor::EmptyOp::create(builder, loc, type.getShape(),
+                                         type.getElementType());
+  int64_t start = 0;
+  for (Value range : ranges) {
+    Place place(builder, cast<RankedTensorType>(range.getType()), dim, start);
+    joined = tensor::InsertSliceOp::create(
+        builder, loc, range, joined, place.offsets, place.sizes, place.strides);
+    start += cast<RankedTensorType>(range.getType()).getDimSize(dim);
+  }
+  return joined;
+}
+
 Value takePart(OpBuilder &builder, Location loc, Value whole, Layout layout,
                int64_t ways, int64_t shard) {
   auto type = cast<RankedTensorType>(whole.getType());

@@ -97,6 +97,15 @@ mlir::Value takePart(mlir::OpBuilder &builder, mlir::Location loc,
 mlir::Value padPart(mlir::OpBuilder &builder, mlir::Location loc,
                     mlir::RankedTensorType type, mlir::Value part,
                     Layout layout, int64_t ways, int64_t shard);
+/// `size` elements of dimension `dim` of `value` from `start` on.
+mlir::Value takeRange(mlir::OpBuilder &builder, mlir::Location loc,
+                      mlir::Value value, int64_t dim, int64_t start,
+                      int64_t size);
+/// The value of `type` that consists of `ranges` of dimension `dim`, in their
+/// order.
+mlir::Value joinRanges(mlir::OpBuilder &builder, mlir::Location loc,
+                       mlir::RankedTensorType type, mlir::ValueRange ranges,
+                       int64_t dim);
 /// The whole value, of `type`, from the parts of the shards.
 mlir::Value joinParts(mlir::OpBuilder &builder, mlir::Location loc,
                       mlir::RankedTensorType type, mlir::ValueRange parts,

@@ -38,10 +38,8 @@ struct Point {
 
 class Mover {
 public:
-  explicit Mover(func::FuncOp step) : block(step.getBody().front()) {}
+  explicit Mover(func::FuncOp step);
   void run();
-  /// Sorts the operations of the forward by level, part and shard, so that the
-  /// layers of the graph have this order too.
   void sortForward();
 
 private:
@@ -91,7 +89,7 @@ bool Mover::savesBytes(Operation &op, const Point &point) {
          0;
 }
 
-void Mover::run() {
+Mover::Mover(func::FuncOp step) : block(step.getBody().front()) {
   for (Operation &op : llvm::reverse(block)) {
     if (!forward.contains(&op) && !op.hasAttr(PipelineDialect::kForward))
       continue;
@@ -100,6 +98,9 @@ void Mover::run() {
       if (Operation *maker = value.getDefiningOp())
         forward.insert(maker);
   }
+}
+
+void Mover::run() {
   for (Operation &op : llvm::reverse(block)) {
     std::optional<Point> point = pointOf(&op);
     if (!point || !point->place.isWhole() ||
@@ -145,5 +146,7 @@ void moveAcrossCuts(func::FuncOp step) {
   mover.run();
   mover.sortForward();
 }
+
+void sortForward(func::FuncOp step) { Mover(step).sortForward(); }
 
 } // namespace stagewright::pipeline

@@ -22,8 +22,10 @@ void settle(func::FuncOp function) {
   for (OpOperand &result : block.getTerminator()->getOpOperands())
     if (isForward(result.getOperandNumber()))
       depended.insert(result.get().getDefiningOp());
-  // By shard: names of levels and tails.
-  std::map<int64_t, std::map<std::pair<int64_t, bool>, StringAttr>> names;
+  // By stage and shard: names of levels and tails.
+  std::map<std::pair<int64_t, int64_t>,
+           std::map<std::pair<int64_t, bool>, StringAttr>>
+      names;
   for (Operation &op : llvm::reverse(block)) {
     if (depended.contains(&op))
       op.removeAttr(PipelineDialect::kForward);
@@ -35,17 +37,21 @@ void settle(func::FuncOp function) {
     forward.insert(&op);
     if (auto name = dyn_cast<NameLoc>(op.getLoc()))
       if (auto place = shardPlaceIn(name.getName()))
-        names[place->shard][{place->level, place->tail}] = name.getName();
+        names[{place->stage, place->shard}][{place->level, place->tail}] =
+            name.getName();
   }
   for (Operation &op : block) {
     auto name = dyn_cast<NameLoc>(op.getLoc());
     auto place = name ? shardPlaceIn(name.getName()) : std::nullopt;
     if (!place || forward.contains(&op))
       continue;
-    auto &levels = names[place->shard];
+    auto &levels = names[{place->stage, place->shard}];
     auto above = levels.upper_bound({place->level, place->tail});
     if (above != levels.begin())
-      op.setLoc(NameLoc::get(std::prev(above)->second, name.getChildLoc()));
+      --above;
+    else if (place->stage == 0 || above == levels.end())
+      continue;
+    op.setLoc(NameLoc::get(above->second, name.getChildLoc()));
   }
 }
 

@@ -17,6 +17,8 @@
 #include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
 #include "stagewright/Dialect/Pipeline/Transforms/EnsureGraph.h"
 #include "stagewright/Dialect/Pipeline/Transforms/Passes.h"
+#include "stagewright/Support/DeviceGroups.h"
+#include "llvm/ADT/StringExtras.h"
 
 namespace stagewright::pipeline {
 #define GEN_PASS_DEF_SHARD
@@ -28,7 +30,7 @@ struct ShardPass : impl::ShardBase<ShardPass> {
   using ShardBase::ShardBase;
 
   void runOnOperation() override {
-    if (grid.empty() && ways == 1)
+    if (grid.empty() && stages.empty() && ways == 1)
       return;
     ModuleOp module = getOperation();
     if (failed(checkWays()))
@@ -41,8 +43,9 @@ struct ShardPass : impl::ShardBase<ShardPass> {
     auto found = ensureStep();
     int64_t all = ways;
     if (failed(found) || failed(checkUnsplit(*found)) ||
-        failed(grid.empty() ? splitOver(*found, {all, 0})
-                            : splitOverGrid(*found)))
+        failed(!stages.empty() ? splitStages(*found)
+               : grid.empty()  ? splitOver(*found, {all, 0})
+                               : splitOverGrid(*found)))
       return signalPassFailure();
   }
 
@@ -77,10 +80,7 @@ private:
     }
     LayoutsByPosition byPosition;
     for (auto [i, layout] : llvm::enumerate(hinted->layouts))
-      byPosition[{step.getArgAttrOfType<IntegerAttr>(unsigned(i),
-                                                     PipelineDialect::kPosition)
-                      .getInt(),
-                  sliceOf(step, unsigned(i))}] = layout;
+      byPosition[positionOf(step, unsigned(i))] = layout;
     for (Layout layout : hinted->layouts)
       numSplit += layout.isSplit();
     FunctionSplitter splitter{.ways = shards,
@@ -91,11 +91,162 @@ private:
     Boxes boxes = splitter.split(step, &*graph, hinted->layouts);
     if (auto update = module.lookupSymbol<func::FuncOp>("update"))
       boxes += splitter.splitUpdate(update, byPosition);
+    count(boxes);
+    return success();
+  }
+
+  void count(const Boxes &boxes) {
     numSums += boxes.sums;
     numScatters += boxes.scatters;
     numExchanges += boxes.exchanges;
     numJoins += boxes.joins;
+  }
+
+  /// The position and the slice of argument `number` of the step.
+  static std::pair<int64_t, int64_t> positionOf(func::FuncOp step,
+                                                unsigned number) {
+    auto position =
+        step.getArgAttrOfType<IntegerAttr>(number, PipelineDialect::kPosition);
+    return {position.getInt(), sliceOf(step, number)};
+  }
+
+  /// Splits the step into stages, each over shards of its own number.
+  LogicalResult splitStages(func::FuncOp step) {
+    SmallVector<int64_t> counts(stages.begin(), stages.end());
+    shards = *llvm::max_element(counts);
+    FailureOr<StepGraph> graph = StepGraph::create(step);
+    if (failed(graph))
+      return failure();
+    FailureOr<StepAnnotations> annotations = readAnnotations(*graph);
+    Result<LayerOptions> how = parseLayerOptions(layers);
+    if (failed(annotations))
+      return failure();
+    if (!how)
+      return emitError(step.getLoc()) << how.error().message;
+    if (annotations->any())
+      return emitError(step.getLoc())
+             << annotations->list.front().text() << " places layers, but the "
+             << "stages have numbers of shards of their own; remove it, or "
+             << "give one number of shards";
+    FailureOr<ShardRates> rates = readRates();
+    if (failed(rates))
+      return failure();
+    FailureOr<StageShards> cut = cutIntoStages(
+        *graph, assignLayers(*graph, *how), counts, rates->device);
+    if (failed(cut))
+      return failure();
+    if (failed(readDevices(*cut)))
+      return failure();
+    SmallVector<int64_t> byArgument;
+    for (unsigned i = 0; i < step.getNumArguments(); ++i)
+      byArgument.push_back(cut->waysOf(i));
+    FailureOr<HintedLayouts> hinted =
+        readLayouts(step, hints, {shards, 0, byArgument});
+    if (failed(hinted) || failed(checkTied(step, *cut, *hinted)) ||
+        failed(chooseInStages(step, *graph, *cut, *rates, *hinted)))
+      return failure();
+    LayoutsByPosition byPosition;
+    StagesByPosition stageOf;
+    for (auto [i, layout] : llvm::enumerate(hinted->layouts)) {
+      if (cut->waysOf(unsigned(i)) == 1)
+        layout = Layout();
+      auto position = positionOf(step, unsigned(i));
+      byPosition[position] = layout;
+      stageOf[position] = std::max(cut->stageOf(unsigned(i)), 0);
+      numSplit += layout.isSplit();
+    }
+    FunctionSplitter splitter{.ways = shards,
+                              .scatters = scatters,
+                              .batches = hinted->batches,
+                              .stages = &*cut};
+    Boxes boxes = splitter.split(step, &*graph, hinted->layouts);
+    if (auto update = getOperation().lookupSymbol<func::FuncOp>("update"))
+      boxes += splitter.splitUpdate(update, byPosition, stageOf);
+    count(boxes);
     return success();
+  }
+
+  /// Reads the devices of the stages.
+  LogicalResult readDevices(StageShards &cut) {
+    auto groups = parseDeviceGroups(devices);
+    Location loc = getOperation().getLoc();
+    if (!groups)
+      return emitError(loc) << groups.error().message;
+    cut.devices = std::move(*groups);
+    bool fits = cut.devices.empty() || cut.devices.size() == cut.ways.size();
+    for (auto [group, count] : llvm::zip(cut.devices, cut.ways))
+      fits &= int64_t(group.size()) == count;
+    if (!fits)
+      return emitError(loc) << "the stages have " << textOf(cut.ways)
+                            << " shards, but their devices are '"
+                            << devices.getValue() << "'; give a device for "
+                            << "each shard";
+    return success();
+  }
+
+  /// A parameter that several stages read stays whole. Fails if a hint splits
+  /// it.
+  LogicalResult checkTied(func::FuncOp step, const StageShards &cut,
+                          HintedLayouts &hinted) {
+    for (unsigned i = 0; i < step.getNumArguments(); ++i) {
+      const std::set<int> &readers = cut.readers[i];
+      if (readers.size() < 2)
+        continue;
+      llvm::erase(hinted.open, i);
+      bool isBatch = !hinted.batches.empty() && hinted.batches[i].isSplit();
+      if (isBatch) // Each stage takes its parts.
+        continue;
+      if (hinted.layouts[i].isSplit())
+        return emitError(step.getLoc())
+               << "stages " << *readers.begin() << " and " << *readers.rbegin()
+               << " read '" << nameOf(step, i) << "', and have "
+               << cut.ways[size_t(*readers.begin())] << " and "
+               << cut.ways[size_t(*readers.rbegin())]
+               << " shards; a parameter of several stages cannot be split, "
+               << "give it a hint such as --shard='" << nameOf(step, i)
+               << "=whole'";
+    }
+    return success();
+  }
+
+  /// "4, 2"
+  static std::string textOf(ArrayRef<int64_t> counts) {
+    return llvm::join(
+        llvm::map_range(counts, [](int64_t it) { return std::to_string(it); }),
+        ", ");
+  }
+
+  static StringRef nameOf(func::FuncOp step, unsigned argument) {
+    auto name =
+        step.getArgAttrOfType<StringAttr>(argument, PipelineDialect::kName);
+    return name ? name.getValue() : StringRef("an argument");
+  }
+
+  /// Chooses how the open parameters of each stage are split.
+  LogicalResult chooseInStages(func::FuncOp step, const StepGraph &graph,
+                               const StageShards &cut, const ShardRates &rates,
+                               HintedLayouts &hinted) {
+    for (auto [stage, count] : llvm::enumerate(cut.ways)) {
+      SmallVector<unsigned> open;
+      for (unsigned i : hinted.open)
+        if (cut.stageOf(i) == int(stage))
+          open.push_back(i);
+      if (count > 1 && !open.empty())
+        chooseLayouts(graph, count, rates, open, hinted.layouts);
+    }
+    if (!hinted.open.empty())
+      emitRemark(step.getLoc())
+          << "layers are split in " << cut.ways.size() << " stages over "
+          << textOf(cut.ways) << " shards as by --shard='"
+          << writeHints(step, hinted.layouts) << "'";
+    auto isSplit = [](Layout layout) { return layout.isSplit(); };
+    if (llvm::any_of(hinted.layouts, isSplit) ||
+        llvm::any_of(hinted.batches, isSplit))
+      return success();
+    return emitError(step.getLoc())
+           << "no parameter is split over " << textOf(cut.ways)
+           << " shards; let a hint name one, as --shard='*/w=0', or leave "
+           << "--tensor-parallel out";
   }
 
   /// Splits the step over the first axis, and what each of its shards does over
@@ -124,6 +275,15 @@ private:
     for (int64_t count : grid) {
       isGood &= count > 1 && count <= kMostWays;
       all *= isGood ? count : 1;
+    }
+    for (int64_t count : stages) {
+      all = std::max(all, count);
+      if (count < 1 || !grid.empty())
+        return emitError(getOperation().getLoc())
+               << (grid.empty() ? "each stage has at least one shard, got "
+                                : "the shards of a stage form one axis, not a "
+                                  "grid; leave out one of the two, got ")
+               << count;
     }
     Location loc = getOperation().getLoc();
     if (!isGood)

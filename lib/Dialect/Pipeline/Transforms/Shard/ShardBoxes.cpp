@@ -15,7 +15,7 @@ namespace stagewright::pipeline {
 static constexpr int64_t kLeastScattered = 16;
 
 Sharder::Level Sharder::behindBox(Level level) const {
-  int64_t number = level.backward ? std::max<int64_t>(level.number - 1, 0)
+  int64_t number = level.backward ? std::max(level.number - 1, firstLevel())
                                   : std::max<int64_t>(level.number, 1) + 1;
   return {number, level.backward,
           level.backward && parts.contains({number, true})};

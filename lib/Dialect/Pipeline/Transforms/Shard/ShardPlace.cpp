@@ -12,12 +12,14 @@ namespace stagewright::pipeline {
 
 using llvm::StringLiteral, llvm::StringRef, llvm::Twine;
 
-static constexpr StringLiteral kLevel = ".t", kTail = "b", kShard = ".s",
-                               kOperation = "/op";
+static constexpr StringLiteral kLevel = ".t", kTail = "b", kStage = ".p",
+                               kShard = ".s", kOperation = "/op";
 
 std::string layerName(StringRef scope, ShardPlace place) {
+  std::string stage =
+      place.stage == 0 ? "" : (kStage + Twine(place.stage)).str();
   return (scope + kLevel + Twine(place.level) + (place.tail ? kTail : "") +
-          kShard + Twine(place.shard))
+          stage + kShard + Twine(place.shard))
       .str();
 }
 
@@ -29,8 +31,10 @@ static std::optional<ShardPlace> parse(StringRef layer) {
   ShardPlace place;
   place.again = layer.consume_back(PipelineDialect::kAgainSuffix);
   auto [before, shard] = layer.rsplit(kShard);
-  StringRef level = before.rsplit(kLevel).second;
+  auto [level, stage] = before.rsplit(kLevel).second.split(kStage);
   place.tail = level.consume_back(kTail);
+  if (!stage.empty() && stage.getAsInteger(10, place.stage))
+    return std::nullopt;
   if (shard.getAsInteger(10, place.shard) ||
       level.getAsInteger(10, place.level))
     return std::nullopt;

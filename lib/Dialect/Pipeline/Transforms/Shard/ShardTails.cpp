@@ -25,7 +25,7 @@ bool Sharder::isOfHead(Value argument) const {
          !readByTail.contains({argument, here.number});
 }
 
-bool Sharder::isInBackwardTail(Operation &op, ArrayRef<Level> levels) const {
+bool Sharder::isInBackwardTail(Operation &op, ArrayRef<Level> levels) {
   if (!parts.contains({here.number, true}))
     return false;
   if (!parts.contains({here.number, false}))
@@ -36,7 +36,7 @@ bool Sharder::isInBackwardTail(Operation &op, ArrayRef<Level> levels) const {
   if (llvm::any_of(levels, isOfHeads))
     return false;
   for (Value value : readsOf(op)) {
-    Level level = entries.at(value).level;
+    Level level = entryOf(value).level;
     bool staysInHead = !level.backward &&
                        level.isIn(here.number, /*ofTail=*/false) &&
                        !crossing.contains(value);
@@ -57,7 +57,7 @@ void Sharder::noteReads(Operation &op) {
     if (isEven)
       (here.tail ? readByTail : readByHead)
           .insert({originOf(value), here.number});
-    Level level = entries.at(value).level;
+    Level level = entryOf(value).level;
     if (level.number < 0 || level.number % 2 != 0 || level.tail ||
         here.isIn(level.number, /*ofTail=*/false))
       continue;

@@ -19,24 +19,32 @@ namespace stagewright::pipeline {
 //===----------------------------------------------------------------------===//
 
 void Sharder::setArgument(Value old, Value whole) {
-  Entry &entry = entries[old];
+  Entry &entry = makeEntry(old);
   entry.copies.assign(ways, whole);
   entry.shared = true;
 }
 
-void Sharder::setArgument(Value old, Layout layout, ArrayRef<Value> parts) {
-  Entry &entry = entries[old];
+void Sharder::setArgument(Value old, Layout layout, ArrayRef<Value> parts,
+                          int number) {
+  if (stages)
+    stage = std::max(number, 0);
+  entries.resize(std::max(entries.size(), size_t(stage) + 1));
+  Entry &entry = makeEntry(old);
   entry.layout = layout;
   entry.copies.assign(parts.begin(), parts.end());
 }
 
 void Sharder::share(Value old, Value whole, Layout layout) {
+  batches[old] = layout;
+  auto type = cast<RankedTensorType>(old.getType());
+  if (ways == 1 || !fits(type, layout, ways)) // By another stage, perhaps.
+    return;
   SmallVector<Value> parts;
   for (int64_t shard = 0; shard < ways; ++shard)
     parts.push_back(
         takePart(builder, at(nullptr, shard), whole, layout, ways, shard));
-  setArgument(old, layout, parts);
-  Entry &entry = entries[old];
+  setArgument(old, layout, parts, stage);
+  Entry &entry = entryOf(old);
   entry.shared = false;
   entry.samples = true;
   entry.boxed.assign(ways, whole);
@@ -48,13 +56,22 @@ const StepOp *Sharder::entryIn(Value value) const {
 }
 
 Sharder::Entry &Sharder::entryOf(Value old) {
-  auto found = entries.find(old);
-  assert(found != entries.end() && "values are copied in their order");
-  return found->second;
+  auto found = entries[size_t(stage)].find(old);
+  if (found != entries[size_t(stage)].end())
+    return *found->second;
+  assert(homes.contains(old) && "values are copied in their order");
+  return bring(old);
+}
+
+Sharder::Entry &Sharder::makeEntry(Value old) {
+  homes.try_emplace(old, stage);
+  std::unique_ptr<Entry> &slot = entries[size_t(stage)][old];
+  slot = std::make_unique<Entry>();
+  return *slot;
 }
 
 Sharder::Entry &Sharder::set(Value old, Layout layout, ArrayRef<Value> copies) {
-  Entry &entry = entries[old];
+  Entry &entry = makeEntry(old);
   entry.layout = layout;
   entry.copies.assign(copies.begin(), copies.end());
   const StepOp *op = entryIn(old);
@@ -119,7 +136,8 @@ void Sharder::enter(Operation &op, bool isSplit, ArrayRef<Level> operands) {
   }
   // The lowest level that forward operands allow; in the backward, the highest
   // that backward operands allow.
-  int64_t level = std::max<int64_t>(forward, 0);
+  int64_t least = firstLevel() + (firstLevel() > 0 && !backward);
+  int64_t level = std::max(forward, least);
   level += isOdd(level) != isSplit;
   if (backward && bound) {
     int64_t below = *bound - (isOdd(*bound) != isSplit);
@@ -129,6 +147,8 @@ void Sharder::enter(Operation &op, bool isSplit, ArrayRef<Level> operands) {
     level = below >= forward && below >= 0
                 ? std::max(level, std::min(own, below))
                 : std::min(level, *bound);
+    if (stages)
+      level = std::max(std::min(level, lastLevel()), firstLevel());
   }
   here = {level, backward && !isFactor};
   here.tail = cuts && !isOdd(level) &&
@@ -149,7 +169,7 @@ void Sharder::enter(Operation &op, bool isSplit, ArrayRef<Level> operands) {
 }
 
 Location Sharder::at(Operation *op, int64_t shard) {
-  int64_t level = std::max<int64_t>(here.number, 0);
+  int64_t level = std::max(here.number, firstLevel());
   std::string scope =
       op && !here.backward ? llvm::join(scopeOf(op->getLoc()), ".") : "";
   if (!scope.empty())
@@ -157,7 +177,7 @@ Location Sharder::at(Operation *op, int64_t shard) {
   auto name = names.find(level);
   std::string own =
       operationName(name == names.end() ? "step" : StringRef(name->second),
-                    {level, shard, here.tail});
+                    {level, shard, here.tail, /*again=*/false, stage});
   Location inner = op ? op->getLoc() : builder.getUnknownLoc();
   return NameLoc::get(builder.getStringAttr(own), inner);
 }
@@ -167,6 +187,8 @@ Location Sharder::at(Operation *op, int64_t shard) {
 //===----------------------------------------------------------------------===//
 
 void Sharder::copy(Block &block, bool addsPartial) {
+  if (graph && stages)
+    return copyByStages(block);
   if (addsPartial)
     sums = SumTrees(block);
   for (Operation &op : block.without_terminator()) {
@@ -194,6 +216,8 @@ void Sharder::copy(Operation &op) {
   const StepOp *entry = op.getNumResults() ? entryIn(op.getResult(0)) : nullptr;
   bool chained = entry && (entry->isChained() || entry->isBackward());
   isForward = entry && entry->isChained();
+  if (!graph && stages)
+    enterStage(stageOfReads(op));
   bool onShared = llvm::all_of(
       readsOf(op), [&](Value value) { return entryOf(value).shared; });
   if (onShared && (!chained || !makesTensors(op)))
@@ -233,8 +257,10 @@ void Sharder::copyShared(Operation &op) {
   for (Value value : readsOf(op))
     mapping.map(value, whole(value, 0));
   Operation *copied = builder.clone(op, mapping);
-  for (auto [old, result] : llvm::zip(op.getResults(), copied->getResults()))
+  for (auto [old, result] : llvm::zip(op.getResults(), copied->getResults())) {
     setArgument(old, result);
+    homes[old] = StageShards::kAny;
+  }
 }
 
 Operation *Sharder::copyWith(Operation &op, ValueRange operands,

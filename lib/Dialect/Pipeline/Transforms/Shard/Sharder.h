@@ -32,18 +32,26 @@
 // them there (the scatter and gather of Narayanan et al., SC 2021). The
 // backward adds up gradients in the tail.
 //
+// The stages of a pipeline can have different numbers of shards (`stages`).
+// Each then has levels of its own. The first of them only receives what other
+// stages send: the parts of a split value are the same parts, or those of as
+// many shards as the stage has, so each element is sent once; a whole value is
+// sent to every shard. Values are summed in the stage that makes them.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef STAGEWRIGHT_LIB_DIALECT_PIPELINE_TRANSFORMS_SHARD_SHARDER_H
 #define STAGEWRIGHT_LIB_DIALECT_PIPELINE_TRANSFORMS_SHARD_SHARDER_H
 
 #include "Layout.h"
+#include "Stages.h"
 #include "SumTrees.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/IRMapping.h"
 #include "stagewright/Analysis/StepGraph.h"
 #include "llvm/ADT/StringMap.h"
+#include <deque>
 #include <map>
 #include <set>
 
@@ -113,6 +121,10 @@ void settle(mlir::func::FuncOp step);
 /// cross from one to the other. Then sorts the forward by level.
 void moveAcrossCuts(mlir::func::FuncOp step);
 
+/// Sorts the operations of the forward by level, part and shard, so that the
+/// layers of the graph have this order too.
+void sortForward(mlir::func::FuncOp step);
+
 /// Numbers of communications between shards, by kind.
 struct Boxes {
   int64_t sums = 0, scatters = 0, joins = 0, exchanges = 0;
@@ -144,10 +156,19 @@ public:
       : graph(graph), ways(ways), scatters(scatters && graph),
         cuts(cuts && graph), builder(builder) {}
 
-  /// Sets an argument: one value for all shards, or the part of each.
+  /// Lets stages have the numbers of shards that `all` states. Values are asked
+  /// for in the stage of the last enterStage().
+  void setStages(const StageShards *all) { stages = all; }
+  void enterStage(int number);
+  /// The stage in which `old` was copied; kAny if all shards share it.
+  int stageOf(mlir::Value old) const;
+  void setStageOf(mlir::Value old, int number) { homes[old] = number; }
+
+  /// Sets an argument: one value for all shards, or the part of each shard of
+  /// stage `number`.
   void setArgument(mlir::Value old, mlir::Value whole);
   void setArgument(mlir::Value old, Layout layout,
-                   llvm::ArrayRef<mlir::Value> parts);
+                   llvm::ArrayRef<mlir::Value> parts, int number = 0);
   /// Lets each shard work on its part, as `layout` says, of the argument `old`,
   /// which is `whole` in all shards.
   void share(mlir::Value old, mlir::Value whole, Layout layout);
@@ -269,8 +290,26 @@ private:
   /// The result of `op` in `shard` as a partial value.
   mlir::Value addPartial(mlir::linalg::LinalgOp op, int64_t shard);
 
+  //===--- Stages ---------------------------------------------------------===//
+  /// Copies the operations of a block, stage by stage.
+  void copyByStages(mlir::Block &block);
+  /// The common stage of the split values that `op` of an optimizer reads.
+  int stageOfReads(mlir::Operation &op) const;
+  /// Makes the entry in the current stage of a value of another one.
+  Entry &bring(mlir::Value old);
+  /// For bring(): makes what `from` sends to shard `shard` of the current
+  /// stage, if that has the value in `layout`.
+  mlir::Value received(mlir::Value old, int from, Layout layout, int64_t shard,
+                       Level there);
+  /// The levels that the stage has: its first, and the last of its forward. In
+  /// an optimizer, and if all stages have equally many shards, any.
+  int64_t firstLevel() const;
+  int64_t lastLevel() const;
+
   //===--- Values ---------------------------------------------------------===//
   Entry &entryOf(mlir::Value old);
+  /// A new entry in the current stage.
+  Entry &makeEntry(mlir::Value old);
   Entry &set(mlir::Value old, Layout layout,
              mlir::ArrayRef<mlir::Value> copies);
   /// The graph's entry of the operation that makes `value`; null without one.
@@ -319,8 +358,7 @@ private:
   /// or that sum gradients of parameters of the head, are in the head.
   ///@{
   bool isInForwardTail(mlir::Operation &op, llvm::ArrayRef<Level> levels) const;
-  bool isInBackwardTail(mlir::Operation &op,
-                        llvm::ArrayRef<Level> levels) const;
+  bool isInBackwardTail(mlir::Operation &op, llvm::ArrayRef<Level> levels);
   ///@}
   /// Whether the forward reads `argument` in the head of the level `here`, and
   /// not in its tail.
@@ -339,7 +377,16 @@ private:
   bool scatters, cuts;
   mlir::OpBuilder &builder;
   SplitTrace *traced = nullptr;
-  llvm::DenseMap<mlir::Value, Entry> entries;
+  const StageShards *stages = nullptr;
+  int stage = 0; ///< That is being written, with `ways` shards.
+  using Entries = llvm::DenseMap<mlir::Value, std::unique_ptr<Entry>>;
+  std::deque<Entries> entries = std::deque<Entries>(1); ///< By stage.
+  llvm::DenseMap<mlir::Value, int> homes; ///< The results of stageOf().
+  /// The layouts of batches that share() has split.
+  llvm::DenseMap<mlir::Value, Layout> batches;
+  /// Of the stages up to the current one: the first level and, except for the
+  /// current one, the last of the forward.
+  llvm::SmallVector<int64_t> firsts = {0}, lasts;
   SumTrees sums;
   llvm::DenseMap<mlir::Operation *, SumNodes> waiting; ///< By root.
   llvm::DenseSet<mlir::Operation *> summed;            ///< See costOf().

@@ -28,35 +28,38 @@ SmallVector<ReassociationIndices> rowGroups(int64_t rank) {
 /// `builder` is in; unless `shared` is empty, the shards take their parts of
 /// whole arguments as it says. Returns the index of the first part of each
 /// argument.
-SmallVector<int64_t> FunctionSplitter::addArguments(func::FuncOp function,
-                                                    ArrayRef<Layout> layouts,
-                                                    ArrayRef<Layout> shared,
-                                                    OpBuilder &builder,
-                                                    Sharder &sharder) const {
+SmallVector<int64_t> FunctionSplitter::addArguments(
+    func::FuncOp function, ArrayRef<Layout> layouts, ArrayRef<Layout> shared,
+    ArrayRef<int> ofArgument, OpBuilder &builder, Sharder &sharder) const {
   SmallVector<int64_t> firsts;
   Block &block = *builder.getInsertionBlock();
   for (auto [argument, layout] :
        llvm::zip_equal(function.getArguments(), layouts)) {
     firsts.push_back(int64_t(block.getNumArguments()));
     Location loc = argument.getLoc();
+    int stage = ofArgument.empty() ? 0 : ofArgument[argument.getArgNumber()];
     if (!layout.isSplit()) {
       Value whole = block.addArgument(argument.getType(), loc);
+      sharder.enterStage(0);
       sharder.setArgument(argument, whole);
+      if (stages)
+        sharder.setStageOf(argument, StageShards::kAny);
       if (unsigned i = argument.getArgNumber();
           !shared.empty() && shared[i].isSplit())
         sharder.share(argument, whole, shared[i]);
       continue;
     }
     SmallVector<Value> parts;
-    for (int64_t part = 0; part < ways; ++part) {
+    int64_t count = waysOf(stage);
+    for (int64_t part = 0; part < count; ++part) {
       RankedTensorType type = localType(
-          cast<RankedTensorType>(argument.getType()), layout, ways, part);
+          cast<RankedTensorType>(argument.getType()), layout, count, part);
       parts.push_back(block.addArgument(rows ? rowType(type) : type, loc));
       if (rows)
         parts.back() = tensor::ExpandShapeOp::create(
             builder, loc, type, parts.back(), rowGroups(type.getRank()));
     }
-    sharder.setArgument(argument, layout, parts);
+    sharder.setArgument(argument, layout, parts, stage);
   }
   return firsts;
 }
@@ -89,8 +92,8 @@ static void addAxis(Builder &builder, NamedAttrList &facts, Layout layout,
 /// Attributes of part `part` of an argument or result with attributes `whole`.
 DictionaryAttr FunctionSplitter::partAttributes(MLIRContext *context,
                                                 DictionaryAttr whole,
-                                                Layout layout,
-                                                int64_t part) const {
+                                                Layout layout, int64_t part,
+                                                int64_t count) const {
   Builder builder(context);
   NamedAttrList list(whole ? whole : builder.getDictionaryAttr({}));
   if (!rows && !isOfGrid) // Another axis may need it.
@@ -101,15 +104,15 @@ DictionaryAttr FunctionSplitter::partAttributes(MLIRContext *context,
   auto row =
       llvm::dyn_cast_or_null<IntegerAttr>(list.get(PipelineDialect::kSlice));
   list.set(PipelineDialect::kSlice,
-           builder.getI64IntegerAttr(row ? row.getInt() * ways + part : part));
+           builder.getI64IntegerAttr(row ? row.getInt() * count + part : part));
   if (rows)
     return list.getDictionary(context);
   if (isOfGrid) {
-    addAxis(builder, list, layout, ways, /*isRow=*/bool(row));
+    addAxis(builder, list, layout, count, /*isRow=*/bool(row));
     return list.getDictionary(context);
   }
   if (row)
-    list.set(PipelineDialect::kSliceParts, builder.getI64IntegerAttr(ways));
+    list.set(PipelineDialect::kSliceParts, builder.getI64IntegerAttr(count));
   list.set(PipelineDialect::kSliceDim, builder.getI64IntegerAttr(layout.dim));
   list.set(PipelineDialect::kSliceOuter,
            builder.getI64IntegerAttr(layout.outer));
@@ -130,11 +133,12 @@ static Layout layoutOfResult(func::FuncOp function, unsigned number,
 
 SmallVector<int64_t>
 FunctionSplitter::copyBody(func::FuncOp function, ArrayRef<Layout> layouts,
-                           ArrayRef<Layout> shared, bool addsPartial,
-                           OpBuilder &builder, Sharder &sharder) const {
+                           ArrayRef<Layout> shared, ArrayRef<int> ofArgument,
+                           bool addsPartial, OpBuilder &builder,
+                           Sharder &sharder) const {
   Block &body = function.getBody().front();
   SmallVector<int64_t> firsts =
-      addArguments(function, layouts, shared, builder, sharder);
+      addArguments(function, layouts, shared, ofArgument, builder, sharder);
   for (OpOperand &result : body.getTerminator()->getOpOperands())
     if (auto of = function.getResultAttrOfType<IntegerAttr>(
             result.getOperandNumber(), PipelineDialect::kOf))
@@ -158,7 +162,8 @@ bool FunctionSplitter::sendsLessIfPartial(func::FuncOp step,
                              builder.getFunctionType(TypeRange(), TypeRange()));
     builder.setInsertionPointToStart(trial->addEntryBlock());
     Sharder sharder(&graph, ways, scatters, cuts, builder);
-    copyBody(step, layouts, batches, addsPartial, builder, sharder);
+    copyBody(step, layouts, batches, /*ofArgument=*/{}, addsPartial, builder,
+             sharder);
     for (OpOperand &result : body.getTerminator()->getOpOperands())
       sharder.in(result.get(),
                  layoutOfResult(step, result.getOperandNumber(), layouts),
@@ -170,7 +175,18 @@ bool FunctionSplitter::sendsLessIfPartial(func::FuncOp step,
 
 Boxes FunctionSplitter::split(func::FuncOp function, const StepGraph *graph,
                               ArrayRef<Layout> layouts) const {
-  bool addsPartial = graph && sendsLessIfPartial(function, *graph, layouts);
+  SmallVector<int> ofArgument;
+  if (stages)
+    for (unsigned i = 0; i < function.getNumArguments(); ++i)
+      ofArgument.push_back(stages->stageOf(i));
+  return split(function, graph, layouts, ofArgument);
+}
+
+Boxes FunctionSplitter::split(func::FuncOp function, const StepGraph *graph,
+                              ArrayRef<Layout> layouts,
+                              ArrayRef<int> ofArgument) const {
+  bool addsPartial =
+      graph && !stages && sendsLessIfPartial(function, *graph, layouts);
   OpBuilder builder(function);
   MLIRContext *context = function.getContext();
   auto made =
@@ -182,25 +198,34 @@ Boxes FunctionSplitter::split(func::FuncOp function, const StepGraph *graph,
   builder.setInsertionPointToStart(block);
   Sharder sharder(graph, ways, scatters, cuts, builder);
   sharder.trace(trace);
+  sharder.setStages(stages);
   SmallVector<int64_t> firsts =
       copyBody(function, layouts, graph ? batches : ArrayRef<Layout>(),
-               addsPartial, builder, sharder);
+               ofArgument, addsPartial, builder, sharder);
 
+  auto stageOf = [&](int64_t argument) {
+    return ofArgument.empty() ? 0 : ofArgument[size_t(argument)];
+  };
   SmallVector<Attribute> facts, resultFacts;
   for (auto [i, layout] : llvm::enumerate(layouts))
-    for (int64_t part = 0; part < partsOf(layout); ++part)
+    for (int64_t part = 0, count = partsOf(layout, stageOf(int64_t(i)));
+         part < count; ++part)
       facts.push_back(partAttributes(
-          context, function.getArgAttrDict(unsigned(i)), layout, part));
+          context, function.getArgAttrDict(unsigned(i)), layout, part, count));
   SmallVector<Value> results;
   Operation *end = function.getBody().front().getTerminator();
   for (unsigned i = 0; i < function.getNumResults(); ++i) {
     Layout layout = layoutOfResult(function, i, layouts);
     auto of =
         function.getResultAttrOfType<IntegerAttr>(i, PipelineDialect::kOf);
-    for (int64_t part = 0; part < partsOf(layout); ++part) {
+    int stage = layout.isSplit() ? stageOf(of.getInt())
+                                 : sharder.stageOf(end->getOperand(i));
+    sharder.enterStage(stage);
+    int64_t count = partsOf(layout, stage);
+    for (int64_t part = 0; part < count; ++part) {
       // The last shard returns unsplit results: its stage is the last one.
       Value value = sharder.in(end->getOperand(i), layout,
-                               layout.isSplit() ? part : ways - 1);
+                               layout.isSplit() ? part : waysOf(stage) - 1);
       if (rows && layout.isSplit()) {
         auto type = cast<RankedTensorType>(value.getType());
         value = tensor::CollapseShapeOp::create(builder, end->getLoc(),
@@ -208,8 +233,8 @@ Boxes FunctionSplitter::split(func::FuncOp function, const StepGraph *graph,
                                                 rowGroups(type.getRank()));
       }
       results.push_back(value);
-      NamedAttrList own(
-          partAttributes(context, function.getResultAttrDict(i), layout, part));
+      NamedAttrList own(partAttributes(context, function.getResultAttrDict(i),
+                                       layout, part, count));
       if (of)
         own.set(PipelineDialect::kOf,
                 builder.getI64IntegerAttr(firsts[of.getInt()] + part));
@@ -228,6 +253,8 @@ Boxes FunctionSplitter::split(func::FuncOp function, const StepGraph *graph,
       op.erase();
   if (graph && cuts)
     moveAcrossCuts(made);
+  else if (graph && stages)
+    sortForward(made);
   if (graph)
     settle(made);
   return sharder.boxes;
@@ -240,13 +267,20 @@ int64_t sliceOf(func::FuncOp function, unsigned number) {
 }
 
 Boxes FunctionSplitter::splitUpdate(func::FuncOp update,
-                                    const LayoutsByPosition &ofStep) const {
+                                    const LayoutsByPosition &ofStep,
+                                    const StagesByPosition &stageOf) const {
   SmallVector<Layout> layouts(update.getNumArguments());
-  for (unsigned i = 0; i < update.getNumArguments(); ++i)
-    if (auto of = update.getArgAttrOfType<IntegerAttr>(i, PipelineDialect::kOf))
-      if (auto found = ofStep.find({of.getInt(), sliceOf(update, i)});
-          found != ofStep.end())
-        layouts[i] = found->second;
+  SmallVector<int> ofArgument(update.getNumArguments());
+  for (unsigned i = 0; i < update.getNumArguments(); ++i) {
+    auto of = update.getArgAttrOfType<IntegerAttr>(i, PipelineDialect::kOf);
+    if (!of)
+      continue;
+    std::pair<int64_t, int64_t> position(of.getInt(), sliceOf(update, i));
+    if (auto found = ofStep.find(position); found != ofStep.end())
+      layouts[i] = found->second;
+    if (auto found = stageOf.find(position); found != stageOf.end())
+      ofArgument[i] = found->second;
+  }
   Operation *end = update.getBody().front().getTerminator();
   for (bool changed = true; changed;) {
     OpBuilder builder(update.getContext());
@@ -255,21 +289,26 @@ Boxes FunctionSplitter::splitUpdate(func::FuncOp update,
                              builder.getFunctionType(TypeRange(), TypeRange()));
     builder.setInsertionPointToStart(trial->addEntryBlock());
     Sharder sharder(nullptr, ways, /*scatters=*/false, /*cuts=*/false, builder);
-    addArguments(update, layouts, {}, builder, sharder);
+    sharder.setStages(stages);
+    addArguments(update, layouts, {}, ofArgument, builder, sharder);
     sharder.copy(update.getBody().front());
     changed = false;
     for (unsigned i = 0; i < update.getNumResults(); ++i) {
       auto of =
           update.getResultAttrOfType<IntegerAttr>(i, PipelineDialect::kOf);
+      int stage = sharder.stageOf(end->getOperand(i));
+      sharder.enterStage(stage);
       Layout made = sharder.layoutOf(end->getOperand(i));
       bool isNew =
           of && made.isSplit() && layouts[of.getInt()].kind == Layout::Whole;
-      if (isNew)
+      if (isNew) {
         layouts[of.getInt()] = made;
+        ofArgument[size_t(of.getInt())] = stage;
+      }
       changed |= isNew;
     }
   }
-  return split(update, nullptr, layouts);
+  return split(update, nullptr, layouts, ofArgument);
 }
 
 } // namespace stagewright::pipeline

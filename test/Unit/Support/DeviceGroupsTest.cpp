@@ -1,0 +1,33 @@
+//===- DeviceGroupsTest.cpp - devices of stages, as text ------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "stagewright/Support/DeviceGroups.h"
+#include "gtest/gtest.h"
+
+using namespace stagewright;
+using Groups = std::vector<std::vector<int64_t>>;
+
+TEST(DeviceGroupsTest, GroupsHaveNumbersAndRanges) {
+  EXPECT_EQ(*parseDeviceGroups(""), Groups());
+  EXPECT_EQ(*parseDeviceGroups("3"), Groups{{3}});
+  EXPECT_EQ(*parseDeviceGroups("0-2,5;3,1"), (Groups{{0, 1, 2, 5}, {3, 1}}));
+}
+
+TEST(DeviceGroupsTest, MistakesAreNamed) {
+  for (const char *text : {"a", "0-", "-1", "2-1", "0,,1", "0;;1", "0.5",
+                           "0-99999999", "0 1", ";"})
+    EXPECT_FALSE(parseDeviceGroups(text)) << text;
+  EXPECT_EQ(parseDeviceGroups("0,2-1;3").error().message,
+            "'2-1' in '0,2-1;3' is neither a device nor a range of devices; "
+            "write the devices of each stage, such as 0-2;1,3");
+  EXPECT_EQ(parseDeviceGroups("0;1-3,2").error().message,
+            "device 2 is twice in the group '1-3,2'; a device has one shard of "
+            "a stage");
+  EXPECT_EQ(parseDeviceGroups("0;;1").error().message,
+            "a group in '0;;1' has no devices; write the devices of each "
+            "stage, such as 0-2;1,3");
+}
