@@ -3,7 +3,6 @@
 // RUN: not pp-opt %s -pipeline-assign-credits=credits=2,-1 2>&1 | FileCheck %s --check-prefix=NEGATIVE
 // RUN: not pp-opt %s -pipeline-assign-credits=spare=-1 2>&1 | FileCheck %s --check-prefix=SPARE
 // RUN: pp-opt %s -pipeline-assign-credits | sed 's/credits \[[0-9, ]*\]/credits [0, 1]/' | not pp-opt -pipeline-verify-schedule 2>&1 | FileCheck %s --check-prefix=EDITED
-
 // RUN: pp-opt %s -pipeline-schedule=kind=1f1b -o %t.mlir
 // RUN: sed 's/memory [0-9]*/memory 90/' %t.mlir | not pp-opt -pipeline-assign-credits 2>&1 | FileCheck %s --check-prefix=FIXED
 // RUN: sed 's/memory [0-9]*/memory 100/' %t.mlir | not pp-opt -pipeline-assign-credits 2>&1 | FileCheck %s --check-prefix=RINGS

@@ -3,21 +3,21 @@
 
 // One rank alone.
 rank.step @step() -> ()
-// expected-error @below {{needs two ranks or more, from 0, in increasing order, got [0]}}
+// expected-error @below {{needs two or more ranks, each 0 or more, in increasing order, got [0]}}
 rank.collective @a among [0] : memref<16xf32>
 
 // -----
 
 // A rank twice.
 rank.step @step() -> ()
-// expected-error @below {{needs two ranks or more, from 0, in increasing order, got [0, 0]}}
+// expected-error @below {{needs two or more ranks, each 0 or more, in increasing order, got [0, 0]}}
 rank.collective @a among [0, 0] : memref<16xf32>
 
 // -----
 
 // Ranks count from 0.
 rank.step @step() -> ()
-// expected-error @below {{needs two ranks or more, from 0, in increasing order, got [-1, 0]}}
+// expected-error @below {{needs two or more ranks, each 0 or more, in increasing order, got [-1, 0]}}
 rank.collective @a among [-1, 0] : memref<16xf32>
 
 // -----

@@ -3,7 +3,7 @@
 
 // One rank alone.
 rank.step @step() -> ()
-// expected-error @below {{needs two ranks or more, from 0, in increasing order, got [0]}}
+// expected-error @below {{needs two or more ranks, each 0 or more, in increasing order, got [0]}}
 rank.gather @a among [0] depth 1 : memref<16xf32>
 
 // -----

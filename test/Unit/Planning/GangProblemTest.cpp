@@ -222,7 +222,6 @@ TEST(GangProblem, LayersMayRepeatTheirForward) {
   EXPECT_EQ(made->most.mostLevels(), 0);
 }
 
-// If a schedule can delay W, what it reads is held from where I makes it again.
 // At recomputation level 1 no backward reads the value, so it is no stash: it
 // is passed from one level to the next within the forward.
 TEST(GangProblem, ValuesThatRecomputationDoesNotKeepArePassedOn) {
@@ -245,6 +244,7 @@ TEST(GangProblem, ValuesThatRecomputationDoesNotKeepArePassedOn) {
             1000);
 }
 
+// If a schedule can delay W, what it reads is held from where I makes it again.
 TEST(GangProblem, RepeatedValuesOfWeightGradientsAreHeldFromInputGradients) {
   std::mt19937 random(5);
   Sharded sharded(4, 3, 2, random);

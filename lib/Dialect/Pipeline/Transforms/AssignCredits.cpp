@@ -34,8 +34,10 @@ struct StageData {
 /// Whether the stages of `program` have costs, and a placement for which
 /// schedules are timed.
 bool hasTimes(ProgramOp program) {
+  if (!hasCosts(graphOf(program)))
+    return false;
   Silence silence(program.getContext());
-  return hasCosts(graphOf(program)) && succeeded(placementOf(program));
+  return succeeded(placementOf(program));
 }
 
 /// The data of `program`, which runs `schedule` and whose stage graph is
@@ -43,8 +45,14 @@ bool hasTimes(ProgramOp program) {
 FailureOr<StageData> dataOf(ProgramOp program, const Schedule &schedule,
                             const StageGraph &graph) {
   StageData data{unitTimes(graph.stages), {}};
-  if (!hasTimes(program))
+  if (!hasTimes(program)) {
+    if (hasCosts(graphOf(program)))
+      emitRemark(program.getLoc())
+          << "credits are for stages that take equal times, and leave memory "
+             "out of account, since the stages have neither linear, loop, v "
+             "nor twin placement";
     return data;
+  }
   FailureOr<CreditCosts> costs =
       creditCostsOf(program, schedule, hasShards(graphOf(program)));
   if (failed(costs))

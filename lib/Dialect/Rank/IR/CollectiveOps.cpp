@@ -20,7 +20,8 @@ static LogicalResult verifyRanks(Operation *op, ArrayRef<int64_t> ranks) {
   if (ranks.size() >= 2 && ranks.front() >= 0 && increase)
     return success();
   return op->emitOpError()
-         << "needs two ranks or more, from 0, in increasing order, got ["
+         << "needs two or more ranks, each 0 or more, in increasing "
+            "order, got ["
          << ranks << "]";
 }
 
