@@ -86,27 +86,35 @@ static FailureOr<Groups> groupsOf(Location loc, const CompileOptions &options) {
 /// follow the devices of the stage before.
 static FailureOr<std::vector<std::vector<int64_t>>>
 devicesOf(Location loc, const CompileOptions &options, ArrayRef<int64_t> ways) {
-  auto groups = parseDeviceGroups(options.stageDevices);
+  auto groups = parseDeviceGroups(options.stageDevices, ways.vec());
   if (!groups)
     return emitError(loc) << groups.error().message;
+  if (!groups->empty())
+    return std::move(*groups);
   int64_t next = 0;
-  for (size_t stage = groups->size(); stage < ways.size(); ++stage) {
-    std::vector<int64_t> &own = groups->emplace_back(size_t(ways[stage]));
+  for (int64_t count : ways) {
+    std::vector<int64_t> &own = groups->emplace_back(size_t(count));
     std::iota(own.begin(), own.end(), next);
-    next += ways[stage];
+    next += count;
   }
   return std::move(*groups);
 }
 
-/// Whether devices connect all stages: each shares one with a stage before it.
+/// Whether common devices connect all stages, directly or by way of others.
 static bool areOneGang(const std::vector<std::vector<int64_t>> &devices) {
   std::set<int64_t> seen(devices.front().begin(), devices.front().end());
-  for (const std::vector<int64_t> &own : ArrayRef(devices).drop_front()) {
-    if (llvm::none_of(own, [&](int64_t it) { return seen.contains(it); }))
-      return false;
-    seen.insert(own.begin(), own.end());
+  std::vector<bool> isReached(devices.size());
+  for (bool grows = true; grows;) {
+    grows = false;
+    for (auto [own, reached] : llvm::zip_equal(devices, isReached)) {
+      if (reached ||
+          llvm::none_of(own, [&](int64_t it) { return seen.contains(it); }))
+        continue;
+      seen.insert(own.begin(), own.end());
+      reached = grows = true;
+    }
   }
-  return true;
+  return llvm::all_of(isReached, [](bool reached) { return reached; });
 }
 
 /// The plan for stages with numbers of shards of their own.

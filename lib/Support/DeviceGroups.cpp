@@ -16,9 +16,32 @@ namespace stagewright {
 /// Max number of a device.
 static constexpr int64_t kMostDevice = (1 << 20) - 1;
 
+/// The error if `groups`, read from `text`, are not as large as `sizes`.
+static Status checkSizes(const std::string &text,
+                         const std::vector<std::vector<int64_t>> &groups,
+                         const std::vector<int64_t> &sizes) {
+  bool fits = groups.size() == sizes.size();
+  std::string wanted;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    fits = fits && int64_t(groups[i].size()) == sizes[i];
+    wanted += (i ? "," : "") + std::to_string(sizes[i]);
+  }
+  if (fits)
+    return {};
+  return Error{"the stages have " + wanted +
+               " shards, but their devices are '" + text +
+               "'; give a device for each shard"};
+}
+
 Result<std::vector<std::vector<int64_t>>>
-parseDeviceGroups(const std::string &text) {
+parseDeviceGroups(const std::string &text, const std::vector<int64_t> &sizes) {
   std::vector<std::vector<int64_t>> groups;
+  if (text.empty())
+    return groups;
+  if (text.back() == ';' || text.back() == ',')
+    return Error{"'" + text +
+                 "' ends with a separator; write the devices of "
+                 "each stage, such as 0-2;1,3"};
   std::istringstream all(text);
   for (std::string group; std::getline(all, group, ';');) {
     std::vector<int64_t> &own = groups.emplace_back();
@@ -48,6 +71,8 @@ parseDeviceGroups(const std::string &text) {
                    "' has no devices; write the devices of each stage, such "
                    "as 0-2;1,3"};
   }
+  if (Status status = checkSizes(text, groups, sizes); !status)
+    return status.error();
   return groups;
 }
 

@@ -15,11 +15,12 @@
 
 namespace stagewright {
 
-/// The groups of device numbers in a text such as `0-2,5;1,3`: groups end with
-/// semicolons, and consist of numbers and ranges. Fails if it is malformed, or
-/// if a group has a device twice.
+/// The groups of device numbers in a text such as `0-2,5;1,3`: groups are
+/// separated by semicolons, and consist of numbers and ranges; no groups if it
+/// is empty. Fails if it is malformed, if a group has a device twice, or if the
+/// groups are not as large as `sizes`.
 Result<std::vector<std::vector<int64_t>>>
-parseDeviceGroups(const std::string &text);
+parseDeviceGroups(const std::string &text, const std::vector<int64_t> &sizes);
 
 } // namespace stagewright
 

@@ -20,6 +20,7 @@
 // RUN: not pp-opt %s --stagewright-pipeline="cluster=local:5 shards=2 stage-shards=2,3" 2>&1 | FileCheck %s --check-prefix=MAX
 // RUN: pp-compile %s --cluster=local:5 --tensor-parallel=2,3 --shard='*/up=1,*/down=0' --emit=graph -o %t.mlir
 // RUN: not pp-compile %t.mlir --cluster=local:5 --tensor-parallel=2,2 --stage-devices='0-1;2-3' --emit=rank 2>&1 | FileCheck %s --check-prefix=FORMED
+// RUN: not pp-compile %t.mlir --cluster=local:8 --tensor-parallel=2,3 --stage-devices='0-1;1-2' --emit=schedule 2>&1 | FileCheck %s --check-prefix=DEVICES
 // RUN: not pp-compile %t.mlir --cluster=local:5 --tensor-parallel=3 --emit=rank 2>&1 | FileCheck %s --check-prefix=ONE
 
 // LAYERS: error: 3 stages with numbers of shards of their own need as many layers, and the step has 2; give fewer stages, or finer layers with --layers
@@ -27,7 +28,7 @@
 // FEWER: error: parameter 'h/1/up' of type {{.*}} cannot be split over 5 shards by '*/up=0': dimension 0 must be at least 5, got 4
 // WHOLE: error: no parameter is split over 2, 3 shards; let a hint name one
 // GRID: error: the shards of a stage form one axis, not a grid
-// DEVICES: error: the stages have 2, 3 shards, but their devices are '0-1;1-2'; give a device for each shard
+// DEVICES: error: the stages have 2,3 shards, but their devices are '0-1;1-2'; give a device for each shard
 // RANGE: error: '1-x' in '0-1;1-x' is neither a device nor a range of devices
 // TWICE: error: device 1 is twice in the group '1,2,1'; a device has one shard of a stage
 // FEW: error: stages with 2,3 shards need 5 devices, and there are 4; name a larger cluster, such as --cluster=local:5

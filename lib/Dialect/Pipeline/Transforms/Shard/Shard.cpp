@@ -168,19 +168,11 @@ private:
 
   /// Reads the devices of the stages.
   LogicalResult readDevices(StageShards &cut) {
-    auto groups = parseDeviceGroups(devices);
-    Location loc = getOperation().getLoc();
+    auto groups =
+        parseDeviceGroups(devices, {cut.ways.begin(), cut.ways.end()});
     if (!groups)
-      return emitError(loc) << groups.error().message;
+      return emitError(getOperation().getLoc()) << groups.error().message;
     cut.devices = std::move(*groups);
-    bool fits = cut.devices.empty() || cut.devices.size() == cut.ways.size();
-    for (auto [group, count] : llvm::zip(cut.devices, cut.ways))
-      fits &= int64_t(group.size()) == count;
-    if (!fits)
-      return emitError(loc) << "the stages have " << textOf(cut.ways)
-                            << " shards, but their devices are '"
-                            << devices.getValue() << "'; give a device for "
-                            << "each shard";
     return success();
   }
 
