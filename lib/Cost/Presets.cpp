@@ -11,10 +11,10 @@
 // beyond that is left to the driver.
 //
 // The shares of the rates that contractions reach are fitted to published
-// measurements (ContractionTest.cpp compares them): in 16 and 8 bits, to the best
-// rates over all sizes in S. Bekman, Machine Learning Engineering, "Maximum
-// Achievable Matmul FLOPS"; in f8 on Hopper, to the rates by size in the first
-// README of DeepGEMM (2025). Types not measured there have no entry.
+// measurements (ContractionTest.cpp compares them): in 16 and 8 bits, to the
+// best rates over all sizes in S. Bekman, Machine Learning Engineering,
+// "Maximum Achievable Matmul FLOPS"; in f8 on Hopper, to the rates by size in
+// the first README of DeepGEMM (2025). Types not measured there have no entry.
 //
 //===----------------------------------------------------------------------===//
 

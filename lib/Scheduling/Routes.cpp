@@ -25,9 +25,9 @@ std::vector<Route> routesOf(const Schedule &schedule) {
   std::vector<Route> routes;
   for (int64_t m = 0; m < schedule.microbatches; ++m) {
     std::vector<Stop> &stops = all[size_t(m)];
-    auto route = std::find_if(
-        routes.begin(), routes.end(),
-        [&](const Route &known) { return known.stops == stops; });
+    auto route =
+        std::find_if(routes.begin(), routes.end(),
+                     [&](const Route &known) { return known.stops == stops; });
     if (route == routes.end())
       route = routes.insert(routes.end(), {std::move(stops), {}});
     route->microbatches.push_back(m);

@@ -119,11 +119,10 @@ void MemoryCap::lower(int64_t stage) {
 /// they have one each, of those that send to these rings.
 std::optional<int64_t> MemoryCap::stageToLower(size_t rank) const {
   for (const std::set<int64_t> &stages : {users[rank], senders[rank]}) {
-    auto most = std::max_element(stages.begin(), stages.end(),
-                                 [&](int64_t a, int64_t b) {
-                                   return credits[size_t(a)] <
-                                          credits[size_t(b)];
-                                 });
+    auto most = std::max_element(
+        stages.begin(), stages.end(), [&](int64_t a, int64_t b) {
+          return credits[size_t(a)] < credits[size_t(b)];
+        });
     if (most != stages.end() && credits[size_t(*most)] > 1)
       return *most;
   }
@@ -135,8 +134,7 @@ Error MemoryCap::tooMuch(size_t rank) const {
     return memory.inBytes ? toString(Bytes(int64_t(std::ceil(number))))
                           : plainly(number);
   };
-  return Error{"rank " + std::to_string(rank) + " has " +
-               amount(limits[rank]) +
+  return Error{"rank " + std::to_string(rank) + " has " + amount(limits[rank]) +
                " left for microbatches in flight, but one on each of its "
                "stages takes " +
                amount(held[rank]) + ": give " +

@@ -17,8 +17,8 @@ namespace stagewright {
 /// ready (Scheduling/ReadyFirst.h), in bytes. Without an order of the actions
 /// no two values share a place: each value that a stage keeps, or gets from
 /// another stage, has a ring, also if both stages are on one device. The limits
-/// are the bytes that are left for rings. The error names a rank whose memory is
-/// too small even without these rings.
+/// are the bytes that are left for rings. The error names a rank whose memory
+/// is too small even without these rings.
 Result<CreditMemory> creditMemoryOf(const Problem &problem,
                                     const std::vector<StagePlan> &stages,
                                     const StagePlacement &where,
