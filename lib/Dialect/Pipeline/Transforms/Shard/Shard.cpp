@@ -155,6 +155,8 @@ private:
       stageOf[position] = std::max(cut->stageOf(unsigned(i)), 0);
       numSplit += layout.isSplit();
     }
+    if (failed(checkStacks(step, *cut, *hinted)))
+      return failure();
     FunctionSplitter splitter{.ways = shards,
                               .scatters = scatters,
                               .batches = hinted->batches,
@@ -173,6 +175,29 @@ private:
     if (!groups)
       return emitError(getOperation().getLoc()) << groups.error().message;
     cut.devices = std::move(*groups);
+    return success();
+  }
+
+  /// Fails if rows of a stack have different numbers of parts: rows and their
+  /// parts are numbered together, by row * parts + part.
+  LogicalResult checkStacks(func::FuncOp step, const StageShards &cut,
+                            const HintedLayouts &hinted) {
+    std::map<int64_t, int64_t> partsOf; // By position.
+    for (auto [i, layout] : llvm::enumerate(hinted.layouts)) {
+      auto [position, slice] = positionOf(step, unsigned(i));
+      int64_t parts = layout.isSplit() ? cut.waysOf(unsigned(i)) : 1;
+      if (slice < 0 ||
+          partsOf.try_emplace(position, parts).first->second == parts)
+        continue;
+      return emitError(step.getLoc())
+             << "rows of '" << nameOf(step, unsigned(i))
+             << "', the parameters of several layers in one array, would have "
+             << partsOf[position] << " and " << parts
+             << " parts in stages with " << textOf(cut.ways)
+             << " shards; give it a hint such as --shard='"
+             << nameOf(step, unsigned(i))
+             << "=whole', or stages with equal numbers of shards";
+    }
     return success();
   }
 
