@@ -105,15 +105,13 @@ struct BodyRaiseConvolutionsPass
         ++numNarrowed;
         continue;
       }
-      if (library || isTrivial(op))
-        continue;
-      createContract(op, rewriter);
-      ++numRaised;
+      if (createContract(op, rewriter).getDefiningOp<rank::ContractOp>())
+        ++numRaised;
     }
   }
 
   /// Replaces convolution `op` by a rank.contract, unless it becomes a kernel
-  /// or is simplified later.
+  /// or is simplified later. Returns what has its result then.
   Value createContract(linalg::GenericOp op, IRRewriter &rewriter) {
     if (library || isTrivial(op))
       return op->getResult(0);

@@ -176,17 +176,33 @@ Value takePart(OpBuilder &builder, Location loc, Value whole, Layout layout,
   return tensor::CollapseShapeOp::create(builder, loc, part, taken, own.groups);
 }
 
+/// A part in the form in which chunks have a dimension of their own, if
+/// `layout` has several.
+static Value expanded(OpBuilder &builder, Location loc, Value part,
+                      Layout layout) {
+  if (layout.outer == 1)
+    return part;
+  Chunks own(cast<RankedTensorType>(part.getType()), layout);
+  return tensor::ExpandShapeOp::create(builder, loc, own.expanded, part,
+                                       own.groups);
+}
+
+/// The value of `type` from its form as in expanded().
+static Value collapsed(OpBuilder &builder, Location loc, RankedTensorType type,
+                       Value whole, const Chunks &chunks) {
+  if (whole.getType() == type)
+    return whole;
+  return tensor::CollapseShapeOp::create(builder, loc, type, whole,
+                                         chunks.groups);
+}
+
 Value padPart(OpBuilder &builder, Location loc, RankedTensorType type,
               Value part, Layout layout, int64_t ways, int64_t shard) {
   Chunks all(type, layout);
   ChunkParts places = chunkPartsOf(type, layout, ways);
   bool chunked = layout.outer != 1;
   RankedTensorType shape = chunked ? all.expanded : type;
-  if (chunked) {
-    Chunks own(cast<RankedTensorType>(part.getType()), layout);
-    part = tensor::ExpandShapeOp::create(builder, loc, own.expanded, part,
-                                         own.groups);
-  }
+  part = expanded(builder, loc, part, layout);
   SmallVector<OpFoldResult> low(size_t(shape.getRank()),
                                 builder.getIndexAttr(0)),
       high(low);
@@ -197,10 +213,7 @@ Value padPart(OpBuilder &builder, Location loc, RankedTensorType type,
       builder, loc, builder.getZeroAttr(type.getElementType()));
   Value padded =
       tensor::PadOp::create(builder, loc, shape, part, low, high, zero);
-  return chunked ? tensor::CollapseShapeOp::create(builder, loc, type, padded,
-                                                   all.groups)
-                       .getResult()
-                 : padded;
+  return collapsed(builder, loc, type, padded, all);
 }
 
 Value joinParts(OpBuilder &builder, Location loc, RankedTensorType type,
@@ -212,21 +225,13 @@ Value joinParts(OpBuilder &builder, Location loc, RankedTensorType type,
   Value joined = tensor::EmptyOp::create(builder, loc, shape.getShape(),
                                          shape.getElementType());
   for (auto [shard, value] : llvm::enumerate(parts)) {
-    Value part = value;
-    if (chunked) {
-      Chunks own(cast<RankedTensorType>(part.getType()), layout);
-      part = tensor::ExpandShapeOp::create(builder, loc, own.expanded, part,
-                                           own.groups);
-    }
+    Value part = expanded(builder, loc, value, layout);
     Place place(builder, cast<RankedTensorType>(part.getType()),
                 layout.dim + chunked, places.start(int64_t(shard)));
     joined = tensor::InsertSliceOp::create(
         builder, loc, part, joined, place.offsets, place.sizes, place.strides);
   }
-  return chunked ? tensor::CollapseShapeOp::create(builder, loc, type, joined,
-                                                   all.groups)
-                       .getResult()
-                 : joined;
+  return collapsed(builder, loc, type, joined, all);
 }
 
 } // namespace stagewright::pipeline

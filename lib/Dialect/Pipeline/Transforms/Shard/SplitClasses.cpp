@@ -61,15 +61,16 @@ void SplitClasses::addParameter(unsigned argument, bool isOpen, Layout layout) {
           double(llvm::divideCeil(factor.size, ways)) / double(factor.size);
       own.least = double(factor.size / ways) / double(factor.size);
       own.isGiven |= isGiven;
-      if (isGiven)
-        own.saved += moved * (1 - own.share);
+      // A parameter is split along one dimension.
       bool isTwice =
           !own.parameters.empty() && own.parameters.back().first == argument;
-      if (!isOpen || isTwice)
-        continue; // A parameter is split along one dimension.
+      if (isOpen && isTwice)
+        continue;
+      own.saved += moved * (1 - own.share);
+      if (isGiven)
+        continue;
       own.parameters.push_back({argument, split});
       own.parameterBytes += double(bytesOf(type));
-      own.saved += moved * (1 - own.share);
     }
   }
 }

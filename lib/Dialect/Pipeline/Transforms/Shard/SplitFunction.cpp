@@ -131,6 +131,14 @@ static Layout layoutOfResult(func::FuncOp function, unsigned number,
   return of ? layouts[of.getInt()] : Layout();
 }
 
+/// A function without a module, with `builder` in its empty body.
+static OwningOpRef<func::FuncOp> makeTrial(Location loc, OpBuilder &builder) {
+  OwningOpRef<func::FuncOp> trial = func::FuncOp::create(
+      loc, "trial", builder.getFunctionType(TypeRange(), TypeRange()));
+  builder.setInsertionPointToStart(trial->addEntryBlock());
+  return trial;
+}
+
 SmallVector<int64_t>
 FunctionSplitter::copyBody(func::FuncOp function, ArrayRef<Layout> layouts,
                            ArrayRef<Layout> shared, ArrayRef<int> ofArgument,
@@ -157,10 +165,7 @@ bool FunctionSplitter::sendsLessIfPartial(func::FuncOp step,
   int64_t bytes[2];
   for (bool addsPartial : {false, true}) {
     OpBuilder builder(step.getContext());
-    OwningOpRef<func::FuncOp> trial =
-        func::FuncOp::create(step.getLoc(), "trial",
-                             builder.getFunctionType(TypeRange(), TypeRange()));
-    builder.setInsertionPointToStart(trial->addEntryBlock());
+    OwningOpRef<func::FuncOp> trial = makeTrial(step.getLoc(), builder);
     Sharder sharder(&graph, ways, scatters, cuts, builder);
     copyBody(step, layouts, batches, /*ofArgument=*/{}, addsPartial, builder,
              sharder);
@@ -284,10 +289,7 @@ Boxes FunctionSplitter::splitUpdate(func::FuncOp update,
   Operation *end = update.getBody().front().getTerminator();
   for (bool changed = true; changed;) {
     OpBuilder builder(update.getContext());
-    OwningOpRef<func::FuncOp> trial =
-        func::FuncOp::create(update.getLoc(), "trial",
-                             builder.getFunctionType(TypeRange(), TypeRange()));
-    builder.setInsertionPointToStart(trial->addEntryBlock());
+    OwningOpRef<func::FuncOp> trial = makeTrial(update.getLoc(), builder);
     Sharder sharder(nullptr, ways, /*scatters=*/false, /*cuts=*/false, builder);
     sharder.setStages(stages);
     addArguments(update, layouts, {}, ofArgument, builder, sharder);
