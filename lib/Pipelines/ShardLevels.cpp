@@ -247,52 +247,52 @@ std::vector<ShardLevel> levelsOf(pipeline::GraphOp graph,
   return levels;
 }
 
-/// Appends the levels of stage `stage` of `graph`, over `ways` shards.
-static void appendStage(pipeline::GraphOp graph, int64_t stage, int64_t ways,
-                        std::vector<ShardLevel> &levels) {
-  std::map<int64_t, ShardLevel> numbered;
-  std::vector<bool> works(static_cast<size_t>(ways));
-  for (auto [number, name] : llvm::enumerate(graph.getLayers())) {
-    pipeline::ShardPlace place =
-        pipeline::shardPlaceOf(cast<StringAttr>(name).getValue());
-    if (place.stage != stage)
+/// Emits a remark if a shard of `stage` has no layers in any of its `levels`.
+static void checkIdle(pipeline::GraphOp graph, int64_t stage, int64_t ways,
+                      const std::map<int64_t, ShardLevel> &levels) {
+  for (int64_t shard = 0; shard < ways; ++shard) {
+    bool works = llvm::any_of(levels, [&](const auto &level) {
+      return !level.second.layers[size_t(shard)].empty();
+    });
+    if (works)
       continue;
-    ShardLevel &own = numbered[place.level];
-    own.stage = stage;
-    own.layers.resize(size_t(ways));
-    own.layers[size_t(place.shard)].push_back(number);
-    works[size_t(place.shard)] = true;
-  }
-  for (auto &[number, own] : numbered)
-    levels.push_back(std::move(own));
-  if (auto idle = llvm::find(works, false); idle != works.end())
     emitRemark(graph.getLoc())
         << "stage " << stage << " has " << ways << " shards, but shard "
-        << (idle - works.begin()) << " computes nothing that is needed, since "
-        << "other shards have the same whole values; give the stage fewer "
-        << "shards, or split its layers otherwise";
+        << shard << " computes nothing that is needed, since other shards have "
+        << "the same whole values; give the stage fewer shards, or split its "
+        << "layers otherwise";
+    return;
+  }
 }
 
 FailureOr<std::vector<ShardLevel>> levelsOf(pipeline::GraphOp graph,
                                             ArrayRef<int64_t> ways) {
-  for (Attribute name : graph.getLayers()) {
+  // By stage and number of the level.
+  std::vector<std::map<int64_t, ShardLevel>> numbered(ways.size());
+  for (auto [layer, name] : llvm::enumerate(graph.getLayers())) {
     pipeline::ShardPlace place =
         pipeline::shardPlaceOf(cast<StringAttr>(name).getValue());
-    if (place.stage >= int64_t(ways.size()) ||
-        place.shard >= ways[size_t(place.stage)])
+    bool isStage = place.stage < int64_t(ways.size());
+    if (!isStage || place.shard >= ways[size_t(place.stage)])
       return emitError(graph.getLoc())
              << "layer " << name << " is of shard " << place.shard
              << " of stage " << place.stage << ", which "
-             << (place.stage < int64_t(ways.size())
-                     ? "has " + std::to_string(ways[size_t(place.stage)]) +
-                           " shards"
-                     : "is not among " + std::to_string(ways.size()) +
-                           " stages")
+             << (isStage ? "has " + std::to_string(ways[size_t(place.stage)]) +
+                               " shards"
+                         : "is not among " + std::to_string(ways.size()) +
+                               " stages")
              << "; give the numbers of shards for which the graph was formed";
+    ShardLevel &own = numbered[size_t(place.stage)][place.level];
+    own.stage = place.stage;
+    own.layers.resize(size_t(ways[size_t(place.stage)]));
+    own.layers[size_t(place.shard)].push_back(layer);
   }
   std::vector<ShardLevel> levels;
-  for (auto [stage, count] : llvm::enumerate(ways))
-    appendStage(graph, int64_t(stage), count, levels);
+  for (auto [stage, own] : llvm::enumerate(numbered)) {
+    checkIdle(graph, int64_t(stage), ways[stage], own);
+    for (auto &[number, level] : own)
+      levels.push_back(std::move(level));
+  }
   return levels;
 }
 

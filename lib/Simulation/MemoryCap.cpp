@@ -118,12 +118,12 @@ void MemoryCap::lower(int64_t stage) {
 /// The stage with the most credits of those that have a ring on `rank`, or, if
 /// they have one each, of those that send to these rings.
 std::optional<int64_t> MemoryCap::stageToLower(size_t rank) const {
-  for (const std::set<int64_t> &stages : {users[rank], senders[rank]}) {
+  for (const std::set<int64_t> *stages : {&users[rank], &senders[rank]}) {
     auto most = std::max_element(
-        stages.begin(), stages.end(), [&](int64_t a, int64_t b) {
+        stages->begin(), stages->end(), [&](int64_t a, int64_t b) {
           return credits[size_t(a)] < credits[size_t(b)];
         });
-    if (most != stages.end() && credits[size_t(*most)] > 1)
+    if (most != stages->end() && credits[size_t(*most)] > 1)
       return *most;
   }
   return std::nullopt;
@@ -161,6 +161,8 @@ Status MemoryCap::run() {
 
 Status capByMemory(const Schedule &schedule, const CreditMemory &memory,
                    std::vector<int64_t> &credits) {
+  if (memory.rings.empty())
+    return {};
   return MemoryCap(schedule, memory, credits).run();
 }
 

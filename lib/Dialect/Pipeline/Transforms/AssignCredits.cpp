@@ -31,26 +31,26 @@ struct StageData {
   CreditMemory memory;
 };
 
-/// Whether the stages of `program` have costs, and a placement for which
-/// schedules are timed.
-bool hasTimes(ProgramOp program) {
-  if (!hasCosts(graphOf(program)))
-    return false;
+/// Whether the stages of `program` have a placement for which schedules are
+/// timed.
+bool isPlaced(ProgramOp program) {
   Silence silence(program.getContext());
   return succeeded(placementOf(program));
 }
 
 /// The data of `program`, which runs `schedule` and whose stage graph is
-/// `graph`. Without times the stages are equal and memory is unlimited.
+/// `graph`. Without costs, or such a placement, the stages are equal and memory
+/// is unlimited.
 FailureOr<StageData> dataOf(ProgramOp program, const Schedule &schedule,
                             const StageGraph &graph) {
   StageData data{unitTimes(graph.stages), {}};
-  if (!hasTimes(program)) {
-    if (hasCosts(graphOf(program)))
-      emitRemark(program.getLoc())
-          << "credits are for stages that take equal times, and leave memory "
-             "out of account, since the stages have neither linear, loop, v "
-             "nor twin placement";
+  if (!hasCosts(graphOf(program)))
+    return data;
+  if (!isPlaced(program)) {
+    emitRemark(program.getLoc())
+        << "credits are for stages that take equal times, and leave memory out "
+           "of account, since the stages have neither linear, loop, v nor twin "
+           "placement";
     return data;
   }
   FailureOr<CreditCosts> costs =
