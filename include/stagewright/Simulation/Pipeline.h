@@ -134,7 +134,8 @@ enum class ExecutionOrder {
   /// window m / w + j, where w is the least number of processors of a stage
   /// (docs/planner.md, section 5).
   Window,
-  /// Any ready block, backward first, then the lowest microbatch.
+  /// Any ready block, backward first, then the lowest microbatch, then the
+  /// lowest stage or channel; of messages of backwards, the highest channel.
   Greedy,
   /// Greedy with at most R_i microbatches in flight on stage i (DAPPLE P_A), an
   /// equal part of them on each of its r processors.

@@ -45,7 +45,11 @@ struct Block {
     return both;
   }
 
-  auto priority() const { return std::tuple(!backward, m, number); }
+  /// Backwards go from the last stage to the first, and their messages as well.
+  auto priority() const {
+    auto place = int64_t(number);
+    return std::tuple(!backward, m, backward && transfer ? -place : place);
+  }
 };
 
 class Reference {

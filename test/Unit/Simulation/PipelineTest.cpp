@@ -156,6 +156,43 @@ TEST(Pipeline, EqualTimesAreEqual) {
                      makespanOf(whole, order).value);
 }
 
+// Stages 0 and 1 are on one host, 2 and 3 on another. The backward of stage 0
+// needs messages of stages 1 and 2, that of stage 1 one of stage 3.
+TEST(Pipeline, MessagesOfBackwardsGoFromTheLastStageOn) {
+  PipelineModel model;
+  auto addStage = [&](size_t processor, double backward) {
+    PipelineStage stage;
+    stage.times = {Seconds(1), Seconds(backward), Seconds()};
+    stage.processors = {processor};
+    model.stages.push_back(stage);
+  };
+  auto addChannel = [&](size_t from, size_t to, double backward) {
+    PipelineChannel channel;
+    channel.from = from;
+    channel.to = to;
+    channel.backward = Seconds(backward);
+    channel.forwardLanes = channel.backwardLanes = {model.channels.size()};
+    if (backward > 0)
+      channel.backwardShared = {{4}}; // The NIC.
+    model.channels.push_back(channel);
+  };
+  addStage(0, 1);
+  addStage(0, 5);
+  addStage(1, 1);
+  addStage(1, 1);
+  addChannel(0, 2, 10);
+  addChannel(1, 3, 10);
+  addChannel(0, 1, 0);
+  addChannel(2, 3, 0);
+  model.numProcessors = 2;
+  model.numLinks = 5;
+  model.microbatches = 2;
+  // Forwards end at 5. Messages of microbatch 0 take the NIC from 6 to 26. Both
+  // of microbatch 1 then wait: that of stage 3 goes first and arrives at 36,
+  // stage 1 ends at 41; the other arrives at 46, and stage 0 ends at 47.
+  EXPECT_DOUBLE_EQ(makespanOf(model, ExecutionOrder::GPipe).value, 47);
+}
+
 TEST(Pipeline, AtMostCutsOnlyWhatIsLonger) {
   std::mt19937 random(5);
   PipelineSimulator simulator;
