@@ -57,8 +57,8 @@ bool Sockets::move(Part &part) {
 }
 
 /// Sends and receives all parts concurrently; false if `timeout` runs out
-/// first. After `limit` seconds without progress all processes end, because a
-/// suspended process keeps its sockets open.
+/// first. If it is endless, all processes end after `limit` seconds without
+/// progress, because a suspended process keeps its sockets open.
 bool Sockets::moveAll(std::vector<Part> parts, PollTimeout timeout) {
   int64_t last = now();
   for (;;) {
@@ -74,7 +74,7 @@ bool Sockets::moveAll(std::vector<Part> parts, PollTimeout timeout) {
       last = now();
       continue;
     }
-    if (double(now() - last) * 1e-9 > limit)
+    if (timeout.isInfinite() && double(now() - last) * 1e-9 > limit)
       abort(faultStatus, "rank " + std::to_string(number) +
                              ": the process of rank " +
                              std::to_string(parts[0].peer) +

@@ -77,6 +77,23 @@ void meetAndGather(const std::string &host) {
   EXPECT_EQ(errors, std::vector<std::string>(ranks));
 }
 
+/// The limit of waits that have no timeout ends none that has one.
+TEST(Rendezvous, AGatherWaitsAsLongAsItsTimeout) {
+  uint16_t port = freePort("localhost");
+  auto errors = onEach(2, [&](int64_t rank) {
+    NetworkSockets sockets(rank, connectRanks(at("localhost", port, rank, 2)));
+    sockets.limitWaits(0.1);
+    if (rank == 1)
+      std::this_thread::sleep_for(std::chrono::milliseconds(600));
+    std::vector<int64_t> all(2);
+    EXPECT_TRUE(
+        sockets.gather(&rank, all.data(), sizeof(rank), PollTimeout(0, 30)));
+    EXPECT_EQ(all, (std::vector<int64_t>{0, 1}));
+    sockets.close();
+  });
+  EXPECT_EQ(errors, std::vector<std::string>(2));
+}
+
 TEST(Rendezvous, RanksMeetByAName) { meetAndGather("localhost"); }
 
 TEST(Rendezvous, RanksMeetByAnAddressOfIpv6) {
