@@ -56,7 +56,7 @@ class Result:
 
 
 def time(seconds):
-    """A time with three digits and a unit."""
+    """A time with three digits (below 100 ns fewer) and a unit."""
     for unit, size in (("s", 1), ("ms", 1e-3), ("us", 1e-6)):
         if seconds >= size:
             return f"{seconds / size:.{2 if seconds / size < 10 else 1 if seconds / size < 100 else 0}f} {unit}"
@@ -72,7 +72,7 @@ def number(value, digits=2):
     return "refused" if value is None else f"{value:.{digits}f}"
 
 
-RATIO_COLUMNS = ["", "ours", "peer", "ratio of medians", "95 % of it", "ratio of min", "limit"]
+RATIO_COLUMNS = ["", "ours", "peer", "ratio of medians", "95 % interval", "ratio of min", "limit"]
 
 
 def ratio_row(title, ratio, wanted):

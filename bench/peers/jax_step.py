@@ -2,7 +2,7 @@
 
 usage: jax_step.py serve FILE.py:NAME M                 for each input line N, prints the seconds of N steps
        jax_step.py export FILE.py:NAME M PREFIX         PREFIX.stablehlo.mlir and PREFIX.npz, the step's arguments in order
-       jax_step.py compile FILE.py:NAME M               CPU seconds that XLA takes to compile the step, nothing else
+       jax_step.py compile FILE.py:NAME M               CPU and wall seconds that XLA takes to compile the step, without tracing
        jax_step.py memory FILE.py:NAME M                bytes that the compiled step needs according to XLA
 
 NAME returns (function, (parameters, *batches)); all microbatches are the same.

@@ -31,8 +31,8 @@ struct ShardPlan {
   std::string json; ///< For pipeline-partition.
   /// The graph with the layers that repeat their forwards; null: none does.
   mlir::OwningOpRef<mlir::ModuleOp> repeated = {};
-  /// The share of its memory that the device with the least left needs, as the
-  /// planner of gangs counts.
+  /// The largest share of its memory that a device needs, as the planner of
+  /// gangs counts; 1 for single gangs, for which it is not counted.
   double share = 1;
 };
 
@@ -40,17 +40,19 @@ struct ShardPlans {
   std::vector<ShardPlan> plans;
   /// Lower bound on the time of all plans that were searched.
   Seconds bound;
-  std::string problem; ///< Why a plan of one of the two kinds is missing.
+  /// Why there is no pipeline of several gangs, or no plan of single gangs.
+  std::string problem;
 };
 
 /// The plans for `graph`, whose layers are split over `ways` shards, that agree
-/// with `options`: the fastest pipeline of several gangs, by any schedule that
-/// goes around them (of those that split backwards, if `graph` does; of the
-/// others, if not), and, if backwards are whole, the plan without a pipeline:
-/// single gangs, which take microbatches in turn. There are as many of them as
-/// the options ask for or, by default, as the numbers of devices and
-/// microbatches allow. The memory of the devices of `cluster` is the limit that
-/// the options ask for.
+/// with `options`: the fastest pipeline of several gangs, by any schedule with
+/// linear or loop placement (of those that split backwards, if `graph` does; of
+/// the others, if not), and, unless backwards are split, the plan without a
+/// pipeline: single gangs, which take microbatches in turn. If layers may
+/// repeat their forwards, there is a second plan of single gangs, in which all
+/// layers but the last do so. There are as many single gangs as the options ask
+/// for or, by default, as the numbers of devices and microbatches allow. The
+/// memory of the devices of `cluster` is the limit that the options ask for.
 mlir::FailureOr<ShardPlans> planGroups(pipeline::GraphOp graph, int64_t ways,
                                        int64_t microbatches,
                                        const Cluster &cluster,

@@ -5,10 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// If each rank has one stage, and the orders are those of a generator that is
-// defined for every number of microbatches, they become loops that are correct
-// for any number. All other orders are for one number of microbatches: loops if
-// they repeat, else a table. Ranks that run what is ready get lanes.
+// If each rank has one stage, and the orders are those of a generator with
+// `anyMicrobatches`, they become loops that are correct for any number of
+// microbatches, unless there are several pipelines and a result is that of the
+// last microbatch. All other orders are for one number of microbatches: loops
+// if they repeat, else a table. Ranks that run what is ready get lanes.
 //
 //===----------------------------------------------------------------------===//
 

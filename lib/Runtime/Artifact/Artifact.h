@@ -73,7 +73,7 @@ private:
   std::vector<sw_entry> entries;
 };
 
-/// The functions that generated code for CPUs calls (GeneratedApi.cpp).
+/// The runtime functions that a CPU artifact's code calls (GeneratedApi.cpp).
 const sw_api &generatedCodeApi();
 
 } // namespace stagewright::runtime

@@ -88,7 +88,8 @@ llvm::SmallVector<mlir::tensor::ExtractOp> gathersOf(mlir::linalg::LinalgOp op);
 
 /// Limits of blocks and groups, in bytes: `values` and `scores` are maxima.
 struct BlockLimits {
-  int64_t values; ///< all values of a block
+  /// All values of a block in a group without a contraction.
+  int64_t values;
   /// Largest value of a block in a group with a contraction; 0: contractions
   /// join no group.
   int64_t scores;

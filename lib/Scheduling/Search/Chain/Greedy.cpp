@@ -66,7 +66,8 @@ GreedyScheduler::GreedyScheduler(const FastProblem &problem,
     orders[rank].reserve(problem.actionsPerRank(rank));
 }
 
-/// Computes aims and backlogs from the time until a gradient comes back.
+/// Computes aims from the time until a gradient comes back, and backlogs from
+/// the memory limit.
 void GreedyScheduler::setAims() {
   Ticks period = 1, back = 0, down = 0;
   for (int32_t r = 0; r < problem.ranks; ++r) {

@@ -46,8 +46,9 @@ public:
   /// the memory limit.
   bool allowed(const OrderMove &move) const;
   /// Applies `move` and times it; false if it deadlocks or the objective
-  /// exceeds `limit`. Subtracts the number of actions timed from `left`. The
-  /// caller must call keep() or drop() next.
+  /// exceeds `limit`. Subtracts from `left` the number of actions to time
+  /// again, even if the timing stops early. The caller must call keep() or
+  /// drop() next.
   bool attempt(const OrderMove &move, Ticks limit, int64_t &left);
   void keep();
   void drop();
