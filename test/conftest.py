@@ -1,5 +1,6 @@
 """Selects the tier (tiers.py): the ordinary tests, or the others with --thorough."""
 
+import os
 import pathlib
 import sys
 
@@ -11,6 +12,9 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
+    # Golden values take JAX longer to compile than to compute: a step that several files of tests use is compiled once.
+    os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(pathlib.Path(__file__).resolve().parent.parent / "build/cache/jax"))
+    os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
     config.addinivalue_line("markers", "thorough: checks for more models, types, stages or runs what an ordinary test checks")
 
 

@@ -51,9 +51,10 @@ class Run:
 WAYS = [dict(flags=["--check-memory"], seed=0, several=False), dict(flags=["--no-graph"], seed=2, several=False),
         dict(flags=[], seed=1, several=True), dict(flags=["--no-graph"], seed=3, several=True)]
 MODELS = [("llama.py:llama", 2, (OWN_ATTENTION,)), ("moe.py:moe_sorted", 3, ()), ("convnet.py:convnet", 2, ()),
-          ("attention.py:dropped", 1, (OWN_ATTENTION,)), ("gpt.py:gpt_tied", 4, ("--schedule=zb-h1",)),
-          ("einsums.py:batch_last", 2, ()), ("einsums.py:grouped", 2, ()), ("norms.py:layers", 2, ()), ("norms.py:roots", 1, ())]
-OTHERS = [("gpt.py:gpt_scan", 2, ()), ("gpt.py:gpt_dropout", 3, ()), ("moe.py:moe", 2, ()), ("mlp.py:mlp", 2, ()),
+          ("attention.py:dropped", 1, (OWN_ATTENTION,)), ("einsums.py:batch_last", 2, ()), ("einsums.py:grouped", 2, ()),
+          ("norms.py:layers", 2, ())]
+OTHERS = [("gpt.py:gpt_tied", 4, ("--schedule=zb-h1",)), ("norms.py:roots", 1, ()), ("gpt.py:gpt_scan", 2, ()),
+          ("gpt.py:gpt_dropout", 3, ()), ("moe.py:moe", 2, ()), ("mlp.py:mlp", 2, ()),
           ("encoder_decoder.py:encoder_decoder", 4, ()), ("attention.py:masked", 1, (OWN_ATTENTION,)),
           ("attention.py:biased", 1, (OWN_ATTENTION,)), ("attention.py:capped", 1, (OWN_ATTENTION,)),
           ("gpt.py:gpt", 1, (OWN_ATTENTION,)), ("llama.py:llama", 4, ("--schedule=interleaved",))]

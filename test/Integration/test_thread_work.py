@@ -11,12 +11,14 @@ import pytest
 
 from emulator import NEEDED, TARGET, counted
 from test_kernels import compiled
+from tiers import thorough
 
 pytestmark = NEEDED
 
 GPT, LLAMA = "V=32,D=32,H=1,L=1,T={T},B={B}", "V=32,D=32,H=2,G=1,F=64,L=1,T={T},B={B}"
 OWN_ATTENTION, OWN_KERNELS = ("--score-bytes=0",), {"STAGEWRIGHT_ALTERNATIVES": "1"}
-CASES = [("gpt.py:gpt", GPT, (), {}), ("gpt.py:gpt_bfloat16", GPT, OWN_ATTENTION, OWN_KERNELS), ("llama.py:llama", LLAMA, (), {})]
+CASES = [("gpt.py:gpt", GPT, (), {}), ("llama.py:llama", LLAMA, (), {}),
+         *thorough([("gpt.py:gpt_bfloat16", GPT, OWN_ATTENTION, OWN_KERNELS)])]
 # Rows of a table are summed in the order of the tokens, for the same bits each time: each warp looks at every token's row.
 MOST_PER_TOKEN = {"scatter": 2}
 # Every query is multiplied by every key.
