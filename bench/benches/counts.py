@@ -19,7 +19,7 @@ from ..harness.report import Result, Table
 FILE = pathlib.Path(__file__).resolve().parents[1] / "counts.json"
 DRIFT = 0.03
 SMALL = GPT.sized("counts", V=64, D=32, H=2, L=2, T=16, B=2)
-PACKAGES = ("libmlir-22", "libllvm22", "libc6", "libstdc++6", "libopenblas0-pthread", "valgrind")
+PACKAGES = ("libmlir-22", "libllvm22", "libmimalloc2.0", "libc6", "libstdc++6", "libopenblas0-pthread", "valgrind")
 
 
 @dataclasses.dataclass

@@ -57,6 +57,12 @@ if(STAGEWRIGHT_COMPILER)
   add_custom_target(stagewright-headers)
 endif()
 
+# The compiler's tools allocate with mimalloc if it is there: passes make many small objects. It takes an eighth of the time
+# and a third of the memory off the search for plans of GPT 1T (`./dev bench published --part 1t`).
+if(STAGEWRIGHT_COMPILER AND NOT STAGEWRIGHT_SANITIZE)
+  find_package(mimalloc 2 CONFIG QUIET)
+endif()
+
 # stagewright_tool(NAME SOURCES... [LINK libraries...] [PLAIN])
 function(stagewright_tool name)
   cmake_parse_arguments(ARG "PLAIN" "" "LINK" ${ARGN})
@@ -64,6 +70,10 @@ function(stagewright_tool name)
   target_link_libraries(${name} PRIVATE stagewright-options ${ARG_LINK})
   if(NOT ARG_PLAIN)
     stagewright_reuse_headers(${name} mlir)
+    if(TARGET mimalloc)
+      # Before the C and C++ libraries, whose functions it replaces.
+      target_link_libraries(${name} PRIVATE mimalloc)
+    endif()
   endif()
   install(TARGETS ${name})
 endfunction()
