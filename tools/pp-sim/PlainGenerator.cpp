@@ -46,6 +46,7 @@ Status refuseSearchFlags(const ScheduleFlags &flags) {
                      : flags.recompute               ? "--recompute"
                      : flags.placement == "any"      ? "--placement=any"
                      : !flags.recomputeInput.empty() ? "--recompute-input"
+                     : !flags.objective.empty()      ? "--objective"
                                                      : nullptr;
   if (!flag)
     return {};

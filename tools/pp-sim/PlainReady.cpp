@@ -94,6 +94,14 @@ Status execute(const ScheduleFlags &flags, PlainSchedule &plain) {
     return jitter.error();
   if (!ready && jitter->mean == 0)
     return {};
+  if (plain.problem.overlap > 0)
+    return Error{std::string("--overlap is for ordered execution without "
+                             "--jitter; leave it or ") +
+                 (ready ? "--execution=ready" : "--jitter") + " out"};
+  // What is proved of a searched order holds for its planned times.
+  plain.optimality = Optimality::Unknown;
+  if (ready)
+    plain.origin.clear();
   StageGraph graph =
       chainGraph(plain.problem.numStages(), plain.problem.forwardOnly);
   StepTimes times = timesOf(plain.problem);

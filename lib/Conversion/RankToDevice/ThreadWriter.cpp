@@ -35,7 +35,7 @@ static bool isLarge(func::FuncOp kernel) {
     auto [strides, offset] = buffer.getStridesAndOffset();
     int64_t last = offset;
     for (auto [extent, stride] : llvm::zip_equal(buffer.getShape(), strides))
-      last += extent * stride;
+      last += (extent - 1) * stride;
     return last >= (int64_t(1) << 31);
   });
 }

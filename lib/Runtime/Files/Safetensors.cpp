@@ -43,7 +43,7 @@ TensorView parseTensor(const std::string &name, const json &entry,
   auto begin = offsets[0].get<uint64_t>(), end = offsets[1].get<uint64_t>();
   if (begin > end || end > data.size())
     raise("tensor '", name, "' lies at bytes ", begin, " to ", end,
-          ", but the file holds ", data.size());
+          ", but the file holds ", data.size(), " bytes of tensors");
   auto bytes = tensorBytes(tensor.dtype, tensor.shape);
   if (!bytes || uint64_t(*bytes) != end - begin)
     raise("tensor '", name, "' of shape ", printShape(tensor.shape), " has ",
@@ -71,7 +71,7 @@ void requireNoOverlap(const std::map<std::string, TensorView> &tensors,
   }
   if (end != data.data() + data.size())
     raise("the tensors end at byte ", end - data.data(),
-          ", but the file holds ", data.size());
+          ", but the file holds ", data.size(), " bytes of tensors");
 }
 
 } // namespace
@@ -82,7 +82,10 @@ parseSafetensors(std::span<const std::byte> file) {
   if (file.size() < lengthBytes)
     raise("not a safetensors file: it has ", file.size(), " bytes");
   std::memcpy(&length, file.data(), lengthBytes);
-  if (length > headerLimit || length > file.size() - lengthBytes)
+  if (length > headerLimit && length <= file.size() - lengthBytes)
+    raise("its header has ", length, " bytes, but safetensors allows ",
+          headerLimit);
+  if (length > file.size() - lengthBytes)
     raise("not a safetensors file, or a truncated one: its header should have ",
           length, " bytes, but ", file.size() - lengthBytes, " follow");
   std::string_view header(

@@ -82,7 +82,8 @@ TEST(Safetensors, ContradictionsAreNamed) {
   EXPECT_EQ(errorOf(one(R"("dtype":"F32","shape":[3],"data_offsets":[0,8])")),
             "tensor '0' of shape [3] has 8 bytes");
   EXPECT_EQ(errorOf(one(R"("dtype":"F32","shape":[2],"data_offsets":[8,16])")),
-            "tensor '0' lies at bytes 8 to 16, but the file holds 8");
+            "tensor '0' lies at bytes 8 to 16, but the file holds 8 bytes of "
+            "tensors");
   EXPECT_EQ(errorOf(one(R"("dtype":"Q3","shape":[2],"data_offsets":[0,8])")),
             "tensor '0' has the unknown type Q3");
   EXPECT_EQ(errorOf(one(R"("dtype":"F32","shape":[-2],"data_offsets":[0,8])")),
@@ -97,6 +98,8 @@ TEST(Safetensors, ContradictionsAreNamed) {
   EXPECT_EQ(errorOf(std::string("\xff\xff\xff\xff\xff\xff\xff\xff", 8)),
             "not a safetensors file, or a truncated one: its header should "
             "have 18446744073709551615 bytes, but 0 follow");
+  EXPECT_EQ(errorOf(fileWith(std::string(100'000'001, ' '), 0)),
+            "its header has 100000001 bytes, but safetensors allows 100000000");
 }
 
 } // namespace
