@@ -89,13 +89,14 @@ class Hosts:
                 for one in (range(self.count) if host is None else [host])]
         return [int(pid) for pid in " ".join(text).split()]
 
-    def command(self, slots, *program):
-        """`program` under mpirun with `slots` processes by host: [2, 2] is two on each of two hosts."""
+    def command(self, slots, *program, bind="none"):
+        """`program` under mpirun with `slots` processes by host: [2, 2] is two on each of two hosts. With `bind` "core", process n of
+        each host is on core n of this machine."""
         where = ",".join(f"{self.address(host)}:{count}" for host, count in enumerate(slots))
         within = f"{NETWORK}.0/24"
         return [str(part) for part in (
             "ip", "netns", "exec", self.namespace(0), "unshare", "--uts", "sh", "-c", 'hostname host1; exec "$@"', "-",
-            "mpirun", "--quiet", "--host", where, "-n", sum(slots), "--map-by", "slot", "--bind-to", "none",
+            "mpirun", "--quiet", "--host", where, "-n", sum(slots), "--map-by", "slot", "--bind-to", bind,
             "--mca", "plm_rsh_agent", self.agent, "--mca", "btl", "self,vader,tcp", "--mca", "btl_tcp_if_include", within,
             "--mca", "oob_tcp_if_include", within, *program)]
 
