@@ -91,7 +91,7 @@ private:
   std::optional<size_t> numberOf(size_t layer);
   std::optional<size_t> numberOf(const ShardLevel &level);
   ShardLevel repeated(const ShardLevel &level);
-  /// Adds the repeated levels of `open`.
+  /// Adds the levels that repeat those of `open`, the last one first.
   void close();
 
   pipeline::GraphOp graph;
@@ -166,7 +166,8 @@ void RepeatedLevels::close() {
     own.joinsHead = std::exchange(joins, level.joinsHead && hasNode);
     if (hasNode)
       all.push_back(std::move(own));
-    else // A stage needs a node, so layers without nodes join the one before.
+    else // A level needs a node, and a layer of every shard; if it lacks one of
+         // these, its layers join the level before.
       for (auto [layers, more] : llvm::zip_equal(all.back().layers, own.layers))
         layers.insert(layers.end(), more.begin(), more.end());
   }

@@ -23,8 +23,8 @@ bool PipelineEngine::comesBefore(BlockId a, BlockId b) const {
     return rowA.backward;
   if (a.microbatch != b.microbatch)
     return a.microbatch < b.microbatch;
-  // Rows are added in order of their numbers. In backwards, a message of a later
-  // stage was ready first, and earlier stages wait for it.
+  // Rows are added in order of their numbers. In backwards, a message of a
+  // later stage was ready first, and earlier stages wait for it.
   bool isLaterFirst = rowA.backward && rowA.transfer && rowB.transfer;
   return isLaterFirst ? a.row > b.row : a.row < b.row;
 }

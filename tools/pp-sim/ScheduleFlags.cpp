@@ -34,8 +34,8 @@ cl::opt<std::string>
            cl::value_desc("V"), cl::cat(category));
 cl::opt<std::string> group(
     "group",
-    cl::desc(
-        "Interleaved schedules: microbatches of a chunk before the next chunk"),
+    cl::desc("interleaved, interleaved-zb and forward-only: microbatches of a "
+             "chunk before the next chunk"),
     cl::value_desc("G"), cl::cat(category));
 cl::opt<std::string> forward("forward",
                              cl::desc("Time of F, the forward (default: 1)"),
@@ -80,7 +80,7 @@ cl::opt<std::string>
 cl::opt<std::string> overlap(
     "overlap",
     cl::desc("An overlapped pair of F and B takes this share of the sum "
-             "of their times, from 0 to 1 (default: no overlap)"),
+             "of their times, at most 1 (default: 0, no overlap)"),
     cl::value_desc("VALUE"), cl::cat(category));
 cl::opt<std::string> execution(
     "execution",

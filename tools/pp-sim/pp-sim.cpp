@@ -46,8 +46,8 @@ cl::opt<std::string> order(
     cl::cat(ownCategory));
 cl::opt<std::string>
     microbatches("microbatches",
-                 cl::desc("Microbatches per step (default: those of the plan); "
-                          "required without a model"),
+                 cl::desc("Microbatches per step (default: those of the plan "
+                          "or CSV); required with --schedule=NAME or auto"),
                  cl::cat(ownCategory));
 cl::opt<bool>
     fullDuplex("full-duplex",
@@ -259,7 +259,8 @@ Status refuseEmptyFlags() {
   return Error{flag + " has no value; give one, or leave the flag out"};
 }
 
-/// An error if two flags write to standard output, which holds only one file.
+/// An error if a flag writes its file to standard output, and another flag
+/// writes there too.
 Status refuseSharedOutput() {
   std::string csv = scheduleFlags().csv;
   std::string taken;

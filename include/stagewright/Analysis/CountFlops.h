@@ -8,10 +8,10 @@
 // The arithmetic that the cost model counts. A linalg operation does the
 // arithmetic of its region at every point of its iteration domain, so
 // contractions, convolutions and poolings need no formulas of their own: a
-// contraction counts 2 M N K, a convolution two per output and filter element,
-// a pooling one. Softmax, attention and operations of tosa have formulas. A
-// loop counts its body times its static trip count, or once if that is unknown.
-// Moving data counts 0.
+// contraction counts 2 M N K, a convolution two per output element and term of
+// its sum, a pooling one. Softmax, attention and operations of tosa have
+// formulas. A loop counts its body times its static trip count, or once if that
+// is unknown. Moving data counts 0.
 //
 // Contractions are also counted by the element type of their inputs and by
 // their size, because the rate of a device depends on the type, and small
@@ -36,7 +36,7 @@ namespace stagewright::pipeline {
 struct FlopCount {
   double total = 0;
   /// The part in contractions, by type ("f32", "bf16"; "f8" for all 8-bit
-  /// types) and size. Types without a rate on any device are left out.
+  /// floats) and size. Types without a rate on any device are left out.
   std::map<Contraction, Flops> contractions;
 
   FlopCount &operator+=(const FlopCount &other);

@@ -90,8 +90,8 @@ BodyRows rowsOf(mlir::func::FuncOp body, llvm::ArrayRef<RowKind> arguments,
 /// in the whole microbatch.
 bool isPositionAmongRows(const BodyRows &rows, mlir::OpOperand &use);
 
-/// Turns whole values that are only used by row into values of kind Rows, so
-/// that they are computed as slices. Expects `rows` without a mix.
+/// Turns whole values that are only used by row into values of kind Rows, if
+/// their operations can compute slices. Expects `rows` without a mix.
 void narrowWholes(mlir::func::FuncOp body, BodyRows &rows);
 
 /// The result of the analysis of a graph.

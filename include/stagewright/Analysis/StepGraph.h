@@ -10,7 +10,8 @@
 // operation with regions (a loop, a generic) is one unit: values that its
 // regions read from outside are its operands. Scalars (indices read from a
 // tensor) are not values of the graph: every operation that reads one computes
-// it. Built in linear time; the function is not changed.
+// it. So the operation that makes a scalar has no users, and is live only if
+// the step returns it. Built in linear time; the function is not changed.
 //
 //===----------------------------------------------------------------------===//
 

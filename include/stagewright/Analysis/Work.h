@@ -43,11 +43,12 @@ struct Work {
 /// Classifies `op`.
 Work workOf(mlir::Operation *op);
 
-/// Whether `op` sums products over a dimension (matrix products, convolutions,
-/// attention). Without scopes, layers are cut between such operations.
+/// Whether `op` is a matrix product, a convolution or attention; a
+/// linalg.generic that computes dot products or multiplies a matrix by a vector
+/// is not. Without scopes, layers are cut between such operations.
 bool isContraction(mlir::Operation *op);
 
-/// Whether `op` adds two tensors of the same shape element by element.
+/// Whether `op` adds two float tensors of the same shape element by element.
 bool isTensorAdd(mlir::Operation *op);
 
 /// Bytes of a value: elements times element size. An element has at least one

@@ -87,7 +87,8 @@ static LogicalResult readRoles(const Plan &plan, Update &update) {
           of ? known.find({*of, it.slice.value_or(-1)}) : known.end();
       if (parameter == known.end())
         return what() << "must name, by '" << PipelineDialect::kOf
-                      << "', a parameter of the step that is owned as a whole";
+                      << "', a parameter of the step with the same '"
+                      << PipelineDialect::kSlice << "', if any";
       auto gradient = gradients.find(parameter->second);
       if (gradient == gradients.end())
         return what() << "belongs to argument " << *of

@@ -121,8 +121,8 @@ struct DeviceGroupKernelsPass
 
   /// The members that share a kernel, marked with their rows. Leaves out sums
   /// over rows, which need threads of other rows (but see addRowSums), members
-  /// of whose inner loops only some are reductions, and members that read what
-  /// is left out.
+  /// of whose inner loops only some are reductions, reductions without a
+  /// Combiner, and members that read what is left out.
   SmallVector<Operation *> membersOf(const RowGroup &group) {
     SmallVector<Operation *> members;
     if (group.numRows() < kFewestRows)

@@ -13,8 +13,8 @@ namespace stagewright {
 
 /// By layer: bytes that the chosen shard makes in one level and reads in
 /// another one of the same action, if layers are at recomputation level
-/// `recompute`. They exist from the first level to the last; the level with the
-/// most counts.
+/// `recompute`. They exist from the first level to the last; a layer counts
+/// only the bytes of the level with the most.
 std::vector<Bytes> GangBuilder::localsAt(int64_t recompute) const {
   std::vector<Bytes> most(sharded.ends.size());
   if (kind != GangTimes::Most)
@@ -46,9 +46,9 @@ std::vector<Bytes> GangBuilder::localsAt(int64_t recompute) const {
 
 /// By layer: bytes of the rings of messages that only the receiving actions
 /// read, if layers are at recomputation level `recompute`. All levels of a
-/// device share them (RankMemory::add()), so the level that gets the most
-/// counts. A value from another layer of the gang is a message even if the same
-/// shard makes it: that layer may be on another gang.
+/// device share them (RankMemory::add()), so a layer counts only the bytes of
+/// the level that gets the most. A value from another layer of the gang is a
+/// message even if the same shard makes it: that layer may be on another gang.
 std::vector<Bytes> GangBuilder::ringsOf(int64_t recompute) const {
   std::vector<double> received(ofLevel.size(), 0);
   for (const LayerValue &value : fine.values) {
@@ -117,9 +117,9 @@ uint32_t GangBuilder::levelsOf(const LayerPhase &use) const {
   return levels;
 }
 
-/// Adds what the chosen shard gets from other layers of the gang, for the time
-/// of the messages. At no recomputation level do its uses exist: ringsOf() and
-/// addKept() count the bytes.
+/// Adds what the chosen shard gets from other layers of the gang, so that the
+/// time of the messages counts. The uses exist at no recomputation level,
+/// because ringsOf() and addKept() already count the bytes.
 void GangBuilder::addMessage(const LayerValue &value) {
   LayerValue message{value.bytes,
                      {layerOf(value.producer.layer), value.producer.phase},
@@ -186,7 +186,8 @@ void GangBuilder::addKept(const LayerValue &value) {
     result.values.push_back(std::move(own));
 }
 
-/// Adds the values that the chosen shard uses, or sends to itself.
+/// Adds the values that the chosen shard gets from other layers of the gang,
+/// and those that it keeps between actions.
 void GangBuilder::addValues() {
   for (size_t layer = 0; layer < result.layers.size(); ++layer)
     wholes.push_back(wholeLevel(int64_t(layer)));

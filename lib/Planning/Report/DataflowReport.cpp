@@ -49,7 +49,7 @@ std::string placementTable(const Dataflow &dataflow,
   }
   std::string text = alignColumns(rows);
   if (explain) {
-    rows = {{"connection", "from", "to", "bytes", "of"}};
+    rows = {{"connection", "from", "to", "bytes", "needed"}};
     for (const DataflowEdge &edge : dataflow.edges)
       if (crosses(edge, placement))
         rows.push_back({dataflow.tasks[edge.from].name + " to " +

@@ -27,7 +27,9 @@ namespace stagewright::runtime {
 struct FailureReport {
   int64_t when = 0;    ///< nanoseconds by the clock of its host
   int64_t awaited = 0; ///< 1 + the rank it waits for; 0: none; -1: several
-  int64_t raised = 0;  ///< 1: `text` is an error; 0: a place
+  /// 1: `text` is an error; 0: a place, or an error that follows another
+  /// process's report.
+  int64_t raised = 0;
   char text[1000] = {};
 
   void setText(const std::string &what) {

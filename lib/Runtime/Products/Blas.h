@@ -8,7 +8,8 @@
 // Contractions are computed by one of these, chosen once per process: the
 // runtime's own tiles, which are fastest on processors that they are written
 // for (AVX2, AVX-512: docs/kernels.md), or a BLAS library, opened with dlopen,
-// if the user names one or there are only portable tiles.
+// if the user names one, or if there are only portable tiles and OpenBLAS is
+// found.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +23,8 @@
 namespace stagewright::runtime {
 
 /// Chooses on the first call; throws an `Error` if STAGEWRIGHT_BLAS names a
-/// library that cannot be opened. Thread-safe.
+/// library that cannot be opened, or has no cblas_sgemm or no cblas_dgemm.
+/// Thread-safe.
 void requireBlas();
 /// "tiles for AVX2" or "OpenBLAS 0.3.21 ... (path)"; empty before
 /// `requireBlas`.

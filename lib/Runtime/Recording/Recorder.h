@@ -50,7 +50,8 @@ public:
   Recorder(const Manifest &manifest, int64_t rank, int64_t microbatches,
            int64_t trace, bool profile);
 
-  /// Begins a step; drops the oldest one if the log is full. Samples stay.
+  /// Begins a step; drops the oldest one if the log already has the max number
+  /// of steps. Samples stay.
   void begin();
   /// The step ran from `start` to `end`.
   void endStep(int64_t start, int64_t end);
@@ -95,14 +96,15 @@ public:
   std::span<const float> samples(size_t stage, size_t kind) const;
   static constexpr std::string_view actionKinds = "FBIWR";
 
-  /// Begin and end of a step and of this rank's actions, and the total time of
-  /// actions without waiting, in nanoseconds.
+  /// Begin and end of a step and of this rank's actions except updates, and the
+  /// total time of all actions without waiting, in nanoseconds.
   struct StepTimes {
     int64_t start = 0, first = 0, last = 0, end = 0, busy = 0;
   };
   /// Of the last steps, in the same order on all ranks.
   std::span<const StepTimes> steps() const { return stepTimes; }
-  /// The median, over steps, of the fraction of time in which no action ran.
+  /// The median, over steps, of the fraction of time in which no action ran, or
+  /// the action that ran waited.
   double idleShare() const;
   /// The same of the last step.
   double lastIdle() const { return idleOf(lastTimes); }

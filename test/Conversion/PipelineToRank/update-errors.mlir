@@ -57,7 +57,7 @@ pipeline.program @plan of @step on @local microbatches 4 {
   pipeline.stage 0 on [@d0] layers [0]
   pipeline.stage 1 on [@d1] layers [1]
 }
-// expected-error @+1 {{argument 0 of @update, 'w', must name, by 'pipeline.of', a parameter of the step that is owned as a whole}}
+// expected-error @+1 {{argument 0 of @update, 'w', must name, by 'pipeline.of', a parameter of the step with the same 'pipeline.slice', if any}}
 func.func @update(%w: tensor<4xf32> {pipeline.role = "parameter", pipeline.of = 7, pipeline.name = "w"})
     -> (tensor<4xf32> {pipeline.role = "parameter", pipeline.of = 0}) {
   return %w : tensor<4xf32>

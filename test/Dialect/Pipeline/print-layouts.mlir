@@ -11,12 +11,12 @@
 // CHECK-NEXT: {{^}}h*
 // CHECK: {{^}}  2 classes of size 12: h/*/up dim 1, h/*/down dim 0, 2 intermediate values
 // CHECK-NEXT: {{^}}    whole, or in up to 12 parts
-// CHECK-NEXT: {{^}}    split by --shard='h/*/up=1,h/*/down=0': 100.0 % of contractions on parts; 2 sums, 0 joins, 0 exchanges
+// CHECK-NEXT: {{^}}    split by --shard='h/*/up=1,h/*/down=0': 100.0 % of contraction flops on parts; 2 sums, 0 joins, 0 exchanges
 // CHECK: {{^}}  1 class of size 8: x dim 0, 4 intermediate values
-// CHECK: {{^}}    split by --shard='x=0': 100.0 % of contractions on parts; 0 sums, 1 join, 0 exchanges
+// CHECK: {{^}}    split by --shard='x=0': 100.0 % of contraction flops on parts; 0 sums, 1 join, 0 exchanges
 // CHECK-NEXT: {{^}}    needs whole values: linalg.generic (add) in pool: it reads windows, steps or a diagonal of the split dimension
 // CHECK: {{^}}h*, pool
-// CHECK: split by --shard='h/1/down=1': 25.0 % of contractions on parts; 0 sums, 1 join, 0 exchanges
+// CHECK: split by --shard='h/1/down=1': 25.0 % of contraction flops on parts; 0 sums, 1 join, 0 exchanges
 // CHECK: {{^}}pool
 // CHECK: {{^}}  1 class of size 4: 1 intermediate value
 // CHECK: {{^}}    not split: linalg.generic (add) in pool: no parameter or batch has this dimension
@@ -25,7 +25,7 @@
 // THREE: 6 of 8 linkage classes can be split over 3 devices
 // THREE: {{^}}  1 class of size 4: h/*/up dim 0, x dim 1
 // THREE-NEXT: {{^}}    whole, or in up to 4 parts
-// THREE-NEXT: {{^}}    split by --shard='h/0/up=0,x=1': 25.0 % of contractions on parts
+// THREE-NEXT: {{^}}    split by --shard='h/0/up=0,x=1': 25.0 % of contraction flops on parts
 // FIVE: 3 of 8 linkage classes can be split over 5 devices
 // FIVE-NEXT: 100.0 % of the flops
 // FIVE: {{^}}  1 class of size 4: h/*/up dim 0, x dim 1

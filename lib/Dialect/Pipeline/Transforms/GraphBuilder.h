@@ -9,8 +9,8 @@
 // operations that other layers depend on go to node I of their layer, others to
 // W. Nodes are in an order in which they can run (F of the first to the last
 // layer, then I and W from the last to the first), arguments of a body in the
-// order of first use, results for later layers first: so equal layers get equal
-// bodies.
+// order of first use, results that other layers read first: so equal layers get
+// equal bodies.
 //
 //===----------------------------------------------------------------------===//
 
@@ -43,7 +43,8 @@ private:
     ActionKind phase;
     std::vector<unsigned> own;  // operations assigned to it, in program order
     std::vector<unsigned> body; // all operations in order, copies included
-    llvm::DenseSet<unsigned> copies; // free or repeated operations in `body`
+    /// Operations in `body` that are free, repeated or compute scalars.
+    llvm::DenseSet<unsigned> copies;
     llvm::SetVector<mlir::Value> inputs;
     llvm::SetVector<mlir::Value> exports; // values that other nodes read
     std::vector<unsigned> yields;         // indices into `parts`
@@ -68,7 +69,8 @@ private:
   llvm::ArrayRef<ResultPart> parts;
   std::vector<Node>
       nodes; // F of every layer, then I and W from the last layer down
-  std::vector<int> nodeOf; // per operation, -1 for free ones
+  /// Per operation; -1 if it is free, computes scalars or is not live.
+  std::vector<int> nodeOf;
 };
 
 } // namespace stagewright::pipeline

@@ -67,7 +67,7 @@ void MessageNumberer::note(Operation *op, FlatSymbolRefAttr name,
     if (known[row] < 0)
       known[row] = number->second;
     int64_t own = number->second - known[row];
-    if (offset && *offset != own) // `op` needs its own table.
+    if (offset && *offset != own) // `op` cannot use the column.
       return;
     offset = own;
   }

@@ -10,12 +10,12 @@
 // The published local search takes the best move of one node until none helps,
 // from ten random assignments. But most moves do not change the maximum load,
 // since they do not involve the device that has it. Here moves are judged by
-// the sum of high powers of all loads, and accepted as in simulated annealing.
-// At the end the best move or exchange of nodes is taken until none lowers the
-// maximum; of equal ones that with the least sum of squares. Then stages are
-// joined as long as the maximum does not rise. The load does not include how
-// long a microbatch takes through all stages, so equal loads are compared by
-// simulation.
+// the sum of high powers of all loads, plus a little for each forward edge
+// between two devices, and accepted as in simulated annealing. At the end the
+// best move or exchange of nodes is taken until none lowers the maximum; of
+// equal ones that with the least sum of squares. Then stages are joined as long
+// as the maximum does not rise. The load does not include how long a microbatch
+// takes through all stages, so equal loads are compared by simulation.
 //
 //===----------------------------------------------------------------------===//
 

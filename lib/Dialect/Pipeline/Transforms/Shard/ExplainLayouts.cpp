@@ -167,7 +167,7 @@ std::string Explainer::outcomeOf(const LinkedClasses &kind,
   splittable.insert(outcome.trace.onParts.begin(), outcome.trace.onParts.end());
   std::string text = "    split by --shard='" + outcome.hints +
                      "': " + percent(outcome.trace.onParts) +
-                     " of contractions on parts; " +
+                     " of contraction flops on parts; " +
                      counted(outcome.boxes.sums, "sum") + ", " +
                      counted(outcome.boxes.joins, "join") + ", " +
                      counted(outcome.boxes.exchanges, "exchange") + "\n";
