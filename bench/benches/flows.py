@@ -3,8 +3,8 @@
 GraphSAGE on the public graphs of `../shared/data/gnn` with the launch defaults of DistDGL (batch, fan-out, hidden size,
 samplers for each trainer), on four machines with NICs of 25 Gb/s; simulated by `pp-plan`, no step is run. `even`: every machine
 holds a quarter of the graph and has GPUs; `apart`: two machines hold the graph and the other two have the GPUs; `tight`: as
-`even`, but each of the first two machines has memory for only half of its samplers. Seconds of an iteration; the gain is
-that of exploration over greedy colocation, both with the policy `oes`. The paper (docs/placement.md) reports 67 %.
+`even`, but each of the first two machines has memory for only half of its samplers. Times are those of an iteration; the gain
+is that of exploration over greedy colocation, both with the policy `oes`. The paper (docs/placement.md) reports up to 67 %.
 """
 
 import json
@@ -74,7 +74,8 @@ def volumes(graph, baseline):
 
 
 def dataflow(graph, baseline, setup):
-    """The tasks of a store and TRAINERS trainers for each machine, and one parameter server."""
+    """The tasks: a store on each machine that holds a part of the graph, TRAINERS trainers for each machine, and one parameter
+    server."""
     amounts = volumes(graph, baseline)
     fetched = amounts["features"] + 8 * amounts["edges"]
     with_gpus = range(MACHINES // 2, MACHINES) if setup == "apart" else range(MACHINES)

@@ -35,6 +35,6 @@ MODELS = {model.name: model for model in (
     Model("llama", "llama.py:llama", dict(V=512, D=256, H=4, G=2, F=704, L=4, T=128, B=4), 0.65),
     Model("convnet", "convnet.py:convnet", dict(S=32, C=32, B=8, K=10), 0.85, unrolled=True))}
 
-# Small and deep, for costs that grow with the number of operations and not with their sizes.
+# Small, for costs that grow with the number of operations and not with their sizes; benches/compile.py gives DEEP more layers.
 DEEP = GPT.sized("deep", D=64, T=32, B=2)
 TINY = Model("tiny", "mlp.py:mlp", dict(I=4, D=4, O=4, L=2, B=1), 0.0)

@@ -57,7 +57,7 @@ class Annotation(contextlib.AbstractContextManager):
 
 
 def replicate(count):
-    """Layers computed in this context are one stage on `count` devices, which share the work of each microbatch."""
+    """Layers computed in this context are one stage on `count` devices, which share each microbatch or take turns."""
     return Annotation("replicate", count, sys._getframe(1))
 
 

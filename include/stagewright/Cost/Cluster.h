@@ -56,7 +56,8 @@ struct Device {
   std::string name;
   std::string deviceClass; ///< Devices of one class run a node equally fast.
   int64_t node = 0;        ///< The host that it is part of.
-  FlopRate flops;          ///< In float32, and in types without a rate.
+  /// Of contractions in types without a rate, and of all other operations.
+  FlopRate flops;
   Bandwidth bandwidth;     ///< Of its memory.
   Bytes memory;
   /// Speed relative to the device of a profile ("profiled" seconds).

@@ -28,8 +28,9 @@
 
 namespace stagewright::device {
 
-/// If the users of a product on tensors form an epilogue, merges them into one
-/// operation in the place of the first user. Returns that operation, or null.
+/// If users of a product on tensors form an epilogue, merges these into one
+/// operation in the place of the first of them. With `gelu_aux` the product may
+/// have other users. Returns that operation, or null.
 mlir::linalg::GenericOp findEpilogue(mlir::linalg::ContractOp product);
 
 /// The product that `epilogue` reads or overwrites; null if `epilogue` does not
@@ -41,8 +42,8 @@ mlir::Value productOf(mlir::linalg::GenericOp epilogue);
 void includeEpilogues(mlir::Block &body,
                       llvm::function_ref<void(mlir::Operation *)> outline);
 
-/// On buffers: whether one library call computes `op`, a matrix product with C
-/// in row-major order.
+/// On buffers: whether `op` is a single matrix product, not a batch of them,
+/// that one library call computes, with C in row-major order.
 bool isOneProduct(rank::ContractOp op);
 
 } // namespace stagewright::device

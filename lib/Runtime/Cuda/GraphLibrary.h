@@ -27,9 +27,9 @@ class GraphLibrary {
 public:
   virtual ~GraphLibrary() = default;
 
-  /// Makes a plan for the device that was current when the library was opened;
-  /// returns its number. Without `stats` the attention computes none. May take
-  /// seconds and allocate memory; no later function does.
+  /// Make a plan for the device that was current when the library was opened;
+  /// return its number. May take seconds and allocate device memory; the
+  /// functions below do neither. Without `stats` the attention computes none.
   virtual size_t prepareAttention(const sw_attention_desc &desc, bool gradient,
                                   bool stats) = 0;
   virtual size_t prepareConvolution(const sw_convolve_desc &desc) = 0;

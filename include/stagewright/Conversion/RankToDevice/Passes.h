@@ -44,8 +44,8 @@ constexpr llvm::StringLiteral kGroup = "device.group";
 /// Attribute of a loop: the operations of each iteration become kernels and
 /// calls of their own.
 constexpr llvm::StringLiteral kUnroll = "device.unroll";
-/// Attribute of a member of a row group, or of a sum over its innermost loop:
-/// for each row loop, the loop of the operation.
+/// Attribute of a member of a row group, or of a sum over its own innermost
+/// loop: for each row loop, the number of that loop in the operation.
 constexpr llvm::StringLiteral kRows = "device.rows";
 /// Attribute of a sum over rows: the number of partial sums that its kernel
 /// stores, in the buffers that are its last arguments.

@@ -1,4 +1,4 @@
-//===- SumTrees.cpp - additions that may be done before a sum ------------===//
+//===- SumTrees.cpp - additions that may precede a sum over shards --------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,8 +17,8 @@ bool padsWithZero(tensor::PadOp op) {
   return op->getNumOperands() == 1 && padding && isZero(padding);
 }
 
-/// Max operations of a tree, and of a chain of moves: a file may have trees of
-/// any size.
+/// Max operations of a tree besides its root, and of a chain of moves: a file
+/// may have trees of any size.
 static constexpr unsigned kMostNodes = 1000, kMostMoves = 64;
 
 SmallVector<Value> addendsOf(Operation &op) {

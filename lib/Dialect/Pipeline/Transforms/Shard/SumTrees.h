@@ -29,8 +29,8 @@ llvm::SmallVector<mlir::Value> addendsOf(mlir::Operation &op);
 /// Whether a reader of `value` may move it to a larger value.
 bool growsBehind(mlir::Value value);
 
-/// The trees of a block, of at most 1,000 operations each, in which at least
-/// two of three or more inputs can be partial.
+/// The trees of a block, of at most 1,000 operations each besides the root, in
+/// which at least two of three or more inputs can be partial.
 struct SumTrees {
   SumTrees() = default;
   explicit SumTrees(mlir::Block &block);
