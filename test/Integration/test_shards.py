@@ -466,6 +466,13 @@ def test_a_parallel_block_has_one_sum(tmp_path, imported, ways):
     agrees_with_jax(artifact, folder)
 
 
+@pytest.mark.parametrize("ways, devices", (("2,2", "0-1;2-3"), ("2,2", "0-1;1-2"), ("4,2", "0-3;1,3")))
+def test_a_parallel_block_takes_its_residual_from_another_stage(tmp_path, imported, ways, devices):
+    """The second stage adds the residual of the first to what its own shards have."""
+    folder = imported("gpt.py:gpt_parallel")
+    agrees_with_jax(compiled(folder, tmp_path / "step.swx", ways, GPT, f"--stage-devices={devices}", cluster="local:4"), folder)
+
+
 @NEEDED
 def test_devices_send_what_threads_do(tmp_path, imported):
     folder, flags = imported("gpt.py:gpt"), ("--data-parallel=2",)

@@ -224,7 +224,14 @@ Value joinParts(OpBuilder &builder, Location loc, RankedTensorType type,
   RankedTensorType shape = chunked ? all.expanded : type;
   Value joined = tensor::EmptyOp::create(builder, loc, shape.getShape(),
                                          shape.getElementType());
+  if (llvm::is_contained(parts, Value())) {
+    Value zero = arith::ConstantOp::create(
+        builder, loc, builder.getZeroAttr(type.getElementType()));
+    joined = linalg::FillOp::create(builder, loc, zero, joined).getResult(0);
+  }
   for (auto [shard, value] : llvm::enumerate(parts)) {
+    if (!value)
+      continue;
     Value part = expanded(builder, loc, value, layout);
     Place place(builder, cast<RankedTensorType>(part.getType()),
                 layout.dim + chunked, places.start(int64_t(shard)));

@@ -106,7 +106,8 @@ mlir::Value takeRange(mlir::OpBuilder &builder, mlir::Location loc,
 mlir::Value joinRanges(mlir::OpBuilder &builder, mlir::Location loc,
                        mlir::RankedTensorType type, mlir::ValueRange ranges,
                        int64_t dim);
-/// The whole value, of `type`, from the parts of the shards.
+/// The whole value, of `type`, from the parts of the shards; zero where these
+/// are null.
 mlir::Value joinParts(mlir::OpBuilder &builder, mlir::Location loc,
                       mlir::RankedTensorType type, mlir::ValueRange parts,
                       Layout layout);

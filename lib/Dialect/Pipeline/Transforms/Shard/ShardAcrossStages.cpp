@@ -7,6 +7,7 @@
 
 #include "Sharder.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "stagewright/Analysis/Work.h"
 #include "llvm/ADT/ScopeExit.h"
 
 namespace stagewright::pipeline {
@@ -39,10 +40,21 @@ int64_t Sharder::lastLevel() const {
                                                          : top + top % 2;
 }
 
-void Sharder::copyByStages(Block &block) {
-  for (auto [op, number] : inOrderOfStages(block, *graph, *stages)) {
+void Sharder::copyByStages(Block &block, bool addsPartial) {
+  auto order = inOrderOfStages(block, *graph, *stages);
+  if (addsPartial) {
+    SumTrees::Groups groups; // Operations that are copied one after another.
+    int group = 0;
+    for (auto [i, entry] : llvm::enumerate(order)) {
+      group += i > 0 && entry.second != order[i - 1].second;
+      groups[entry.first] = group;
+      stageOfOp[entry.first] = entry.second;
+    }
+    sums = SumTrees(block, groups);
+  }
+  for (auto [op, number] : order) {
     enterStage(number);
-    copy(*op);
+    copyInTurn(*op);
   }
 }
 
@@ -80,8 +92,13 @@ Value Sharder::received(Value old, int from, Layout layout, int64_t shard,
     int64_t sender = stages->senderOf(from, to, shard);
     here = source.level;
     here.number = std::max(here.number, firstLevel());
+    auto count = [&](int64_t sends, Value piece) {
+      if (!stages->areOnOneDevice(from, sends, to, shard))
+        boxes.bytes += bytesOf(piece.getType());
+    };
     if (!source.layout.isSplit() || source.layout.outer != 1) {
       pieces.push_back(whole(old, sender));
+      count(sender, pieces.back());
     } else {
       // Both are ranges of the same dimension.
       ChunkParts theirs = chunkPartsOf(type, source.layout, ways),
@@ -98,6 +115,7 @@ Value Sharder::received(Value old, int from, Layout layout, int64_t shard,
         pieces.push_back(takeRange(builder, at(old.getDefiningOp(), other),
                                    source.copies[other], dim,
                                    first - theirs.start(other), end - first));
+        count(other, pieces.back());
       }
     }
   }
@@ -107,6 +125,80 @@ Value Sharder::received(Value old, int from, Layout layout, int64_t shard,
                                   : joinRanges(builder, loc, part, pieces, dim);
   mark(*made.getDefiningOp());
   return made;
+}
+
+bool Sharder::isAway(Value old) const {
+  int home = stageOf(old);
+  return stages && graph && home != StageShards::kAny && home != stage &&
+         isa<RankedTensorType>(old.getType()) &&
+         !entries[size_t(stage)].contains(old);
+}
+
+Sharder::Level Sharder::arrivalFrom(int from) const {
+  bool backward = from > stage;
+  return {backward ? lastLevel() : firstLevel(), backward};
+}
+
+void Sharder::bringAsAddend(Value old) {
+  int from = stageOf(old), to = stage;
+  auto restore =
+      llvm::make_scope_exit([this, before = here, wasForward = isForward] {
+        here = before;
+        isForward = wasForward;
+      });
+  const StepOp *op = entryIn(old);
+  isForward = from < to && op && op->isChained();
+  enterStage(from);
+  SmallVector<int64_t> takers; // By shard of the other stage.
+  std::optional<int64_t> common;
+  for (int64_t shard = 0; shard < ways; ++shard) {
+    takers.push_back(stages->senderOf(to, from, shard));
+    if (!common && stages->areOnOneDevice(from, shard, to, takers.back()))
+      common = shard;
+  }
+  // One shard gives a whole value, to itself if it can.
+  Entry &source = entryOf(old);
+  bool isWhole =
+      source.layout.isSplit()
+          ? common && !source.boxed.empty()
+          : source.layout.kind != Layout::Partial || !source.boxed.empty();
+  Layout layout = isWhole ? Layout() : source.layout;
+  SmallVector<Value> given = source.copies;
+  if (isWhole) {
+    given.assign(size_t(ways), Value());
+    given[size_t(common.value_or(0))] = whole(old, common.value_or(0));
+  }
+  for (auto [shard, value] : llvm::enumerate(given))
+    if (value &&
+        !stages->areOnOneDevice(from, int64_t(shard), to, takers[shard]))
+      boxes.bytes += bytesOf(value.getType());
+
+  enterStage(to);
+  here = arrivalFrom(from);
+  Entry &entry = makeEntry(old);
+  entry.layout = {Layout::Partial};
+  entry.level = here;
+  for (int64_t shard = 0; shard < ways; ++shard) {
+    SmallVector<Value> taken = given, present;
+    for (auto [value, taker] : llvm::zip_equal(taken, takers)) {
+      if (taker != shard)
+        value = Value();
+      if (value)
+        present.push_back(value);
+    }
+    Value made;
+    Location loc = at(old.getDefiningOp(), shard);
+    if (layout.isSplit() && !present.empty())
+      made = joinParts(builder, loc, cast<RankedTensorType>(old.getType()),
+                       taken, layout);
+    else if (present.size() > 1)
+      made = joinAll(builder, loc, layout, present);
+    else if (!present.empty())
+      made = copyOf(builder, loc, present.front());
+    if (made)
+      mark(*made.getDefiningOp());
+    entry.copies.push_back(made);
+  }
 }
 
 Sharder::Entry &Sharder::bring(Value old) {
@@ -159,8 +251,7 @@ Sharder::Entry &Sharder::bring(Value old) {
     entry.copies.assign(ways, shared);
     entry.shared = true;
   } else {
-    entry.level.backward = from > to;
-    entry.level.number = from > to ? lastLevel() : firstLevel();
+    entry.level = arrivalFrom(from);
     entry.scattered = layout.isSplit() && isScattered;
     entry.samples = layout.isSplit() && isSplitBySamples;
     for (int64_t shard = 0; shard < ways; ++shard)

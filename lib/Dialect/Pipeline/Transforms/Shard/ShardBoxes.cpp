@@ -47,10 +47,8 @@ static Value joinTwo(OpBuilder &builder, Location loc, Layout layout, Value a,
                  : Value(arith::AddIOp::create(builder, loc, a, b));
 }
 
-/// The sum, or the max, of the partial values of all shards, in the order of
-/// the shards, so that every shard has the same bits.
-static Value joinAll(OpBuilder &builder, Location loc, Layout layout,
-                     ArrayRef<Value> values) {
+Value joinAll(OpBuilder &builder, Location loc, Layout layout,
+              ArrayRef<Value> values) {
   Value joined = values.front();
   for (Value value : values.drop_front())
     joined = joinTwo(builder, loc, layout, joined, value);

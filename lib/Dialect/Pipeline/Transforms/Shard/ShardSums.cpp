@@ -9,7 +9,8 @@
 // result is added to a further partial value, both are summed, which sends
 // twice as much as necessary. So the other value becomes partial instead, which
 // sends nothing: one shard adds a whole value, each shard adds its part of a
-// split one, and the result is summed once.
+// split one, and the result is summed once. Of a value of another stage, each
+// shard adds what bringAsAddend() gives it.
 //
 // Additions of partial and other values wait until all values of their tree
 // are there. Then the number of bytes of the values to be summed decides:
@@ -33,7 +34,8 @@ bool Sharder::waits(Operation &op) {
   for (Value value : addends) {
     bool isWaiting = waiting[root].contains(value.getDefiningOp());
     isBehind |= isWaiting;
-    partial += !isWaiting && layoutOf(value).kind == Layout::Partial;
+    partial +=
+        !isWaiting && !isAway(value) && layoutOf(value).kind == Layout::Partial;
   }
   bool staysPartial = partial == addends.size() && !isa<tensor::PadOp>(op);
   if (!isBehind && (partial == 0 || staysPartial))
@@ -42,11 +44,21 @@ bool Sharder::waits(Operation &op) {
   return true;
 }
 
+void Sharder::copyInTurn(Operation &op) {
+  if (waits(op))
+    return;
+  if (waiting.contains(&op))
+    copySum(op);
+  else
+    copy(op);
+}
+
 void Sharder::copySum(Operation &root) {
   SumNodes nodes = waiting.lookup(&root);
   nodes.insert(&root);
   costOf(root.getResult(0), nodes);
   keepSums(root.getResult(0), nodes, /*keeps=*/false);
+  bringAddends(nodes);
   for (Operation *op : nodes)
     copy(*op);
   // A reader that makes another partial value of it, as the mean of a norm
@@ -69,6 +81,11 @@ Sharder::SumCost Sharder::costOf(Value value, const SumNodes &nodes) {
   Operation *op = value.getDefiningOp();
   int64_t bytes = bytesOf(value.getType());
   SumCost cost;
+  if (!nodes.contains(op) && isAway(value)) {
+    Level level = arrivalFrom(stageOf(value));
+    (level.backward ? cost.backward : cost.forward) = level.number;
+    return cost;
+  }
   if (!nodes.contains(op)) {
     Entry &entry = entryOf(value);
     // What others read as well is summed for them anyway.
@@ -116,6 +133,19 @@ void Sharder::keepSums(Value value, const SumNodes &nodes, bool keeps) {
     keepSums(addend, nodes, keeps);
 }
 
+void Sharder::bringAddends(const SumNodes &nodes) {
+  auto addsOrIsElsewhere = [&](Operation *user) {
+    Operation *op = nodes.front()->getBlock()->findAncestorOpInBlock(*user);
+    return kept.contains(op) || stageOfOp.lookup(op) != stage;
+  };
+  for (Operation *op : nodes)
+    if (kept.contains(op))
+      for (Value value : addendsOf(*op))
+        if (!nodes.contains(value.getDefiningOp()) && isAway(value) &&
+            llvm::all_of(value.getUsers(), addsOrIsElsewhere))
+          bringAsAddend(value);
+}
+
 Value Sharder::addend(Value old, int64_t shard) {
   Entry &entry = entryOf(old);
   switch (entry.layout.kind) {
@@ -146,7 +176,7 @@ Value Sharder::addPartial(linalg::LinalgOp op, int64_t shard) {
               input->get().getType() == op->getResult(0).getType();
     only = operands.back();
   }
-  if (isOnly)
+  if (isOnly && only)
     return only;
   for (auto [operand, input] :
        llvm::zip_equal(operands, op.getDpsInputOperands())) {

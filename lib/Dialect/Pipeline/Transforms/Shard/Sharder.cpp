@@ -188,17 +188,11 @@ Location Sharder::at(Operation *op, int64_t shard) {
 
 void Sharder::copy(Block &block, bool addsPartial) {
   if (graph && stages)
-    return copyByStages(block);
+    return copyByStages(block, addsPartial);
   if (addsPartial)
     sums = SumTrees(block);
-  for (Operation &op : block.without_terminator()) {
-    if (waits(op))
-      continue;
-    if (waiting.contains(&op))
-      copySum(op);
-    else
-      copy(op);
-  }
+  for (Operation &op : block.without_terminator())
+    copyInTurn(op);
 }
 
 static bool makesTensors(Operation &op) {

@@ -36,7 +36,10 @@
 // Each then has levels of its own. The first of them only receives what other
 // stages send: the parts of a split value are the same parts, or those of as
 // many shards as the stage has, so each element is sent once; a whole value is
-// sent to every shard. Values are summed in the stage that makes them.
+// sent to every shard. Values are summed in the stage that makes them, unless
+// they are only added to a partial value: then each shard of that stage adds
+// what it has on its device, or gets from shards that have no device in common
+// with the stage, or nothing.
 //
 //===----------------------------------------------------------------------===//
 
@@ -109,6 +112,11 @@ bool padsWithZero(mlir::tensor::PadOp op);
 
 /// Whether result `number` is a sum that starts from zero.
 bool isSumFromZero(mlir::linalg::LinalgOp op, unsigned number);
+
+/// The sum, or the max if `layout` is Largest, of partial values of shards, in
+/// the order of the shards, so that every shard has the same bits.
+mlir::Value joinAll(mlir::OpBuilder &builder, mlir::Location loc, Layout layout,
+                    llvm::ArrayRef<mlir::Value> values);
 
 /// Corrects a step that a sharder wrote: removes `pipeline.forward` where a
 /// result of the forward depends on the operation, and moves operations of the
@@ -276,6 +284,8 @@ private:
   /// Whether `op` adds partial and other values, and waits for the root of its
   /// tree, with which it is copied.
   bool waits(mlir::Operation &op);
+  /// Copies `op`, unless it waits, and what waits for it.
+  void copyInTurn(mlir::Operation &op);
   /// Copies `root` and the operations that wait for it.
   void copySum(mlir::Operation &root);
   /// The least cost of `value`, computed by `nodes`. Records in `summed` the
@@ -287,16 +297,27 @@ private:
   /// What `shard` adds if `old`, in any layout, is an addend of a partial
   /// value; null if that is zero.
   mlir::Value addend(mlir::Value old, int64_t shard);
+  /// Makes values of other stages partial that only operations of `nodes` read,
+  /// and these only for partial results.
+  void bringAddends(const SumNodes &nodes);
   /// The result of `op` in `shard` as a partial value.
   mlir::Value addPartial(mlir::linalg::LinalgOp op, int64_t shard);
 
   //===--- Stages ---------------------------------------------------------===//
   /// Copies the operations of a block, stage by stage.
-  void copyByStages(mlir::Block &block);
+  void copyByStages(mlir::Block &block, bool addsPartial);
   /// The common stage of the split values that `op` of an optimizer reads.
   int stageOfReads(mlir::Operation &op) const;
+  /// Whether `old` is a tensor of another stage that the current one has not
+  /// received.
+  bool isAway(mlir::Value old) const;
+  /// The level at which the current stage has what stage `from` sends.
+  Level arrivalFrom(int from) const;
   /// Makes the entry in the current stage of a value of another one.
   Entry &bring(mlir::Value old);
+  /// The same as a partial value, of which each element is sent at most once.
+  /// Copies that are zero are null.
+  void bringAsAddend(mlir::Value old);
   /// For bring(): makes what `from` sends to shard `shard` of the current
   /// stage, if that has the value in `layout`.
   mlir::Value received(mlir::Value old, int from, Layout layout, int64_t shard,
@@ -388,6 +409,7 @@ private:
   /// current one, the last of the forward.
   llvm::SmallVector<int64_t> firsts = {0}, lasts;
   SumTrees sums;
+  llvm::DenseMap<mlir::Operation *, int> stageOfOp;    ///< See copyByStages().
   llvm::DenseMap<mlir::Operation *, SumNodes> waiting; ///< By root.
   llvm::DenseSet<mlir::Operation *> summed;            ///< See costOf().
   llvm::DenseSet<mlir::Operation *> kept; ///< Their results are partial.

@@ -131,6 +131,20 @@ static Layout layoutOfResult(func::FuncOp function, unsigned number,
   return of ? layouts[of.getInt()] : Layout();
 }
 
+/// Enters the stage whose shards return result `number`, in `layout`.
+static int enterStageOfResult(func::FuncOp function, unsigned number,
+                              Layout layout, ArrayRef<int> ofArgument,
+                              Sharder &sharder) {
+  auto of =
+      function.getResultAttrOfType<IntegerAttr>(number, PipelineDialect::kOf);
+  Value result = function.getBody().front().getTerminator()->getOperand(number);
+  int stage = !layout.isSplit()    ? sharder.stageOf(result)
+              : ofArgument.empty() ? 0
+                                   : ofArgument[size_t(of.getInt())];
+  sharder.enterStage(stage);
+  return stage;
+}
+
 /// A function without a module, with `builder` in its empty body.
 static OwningOpRef<func::FuncOp> makeTrial(Location loc, OpBuilder &builder) {
   OwningOpRef<func::FuncOp> trial = func::FuncOp::create(
@@ -158,7 +172,8 @@ FunctionSplitter::copyBody(func::FuncOp function, ArrayRef<Layout> layouts,
 
 bool FunctionSplitter::sendsLessIfPartial(func::FuncOp step,
                                           const StepGraph &graph,
-                                          ArrayRef<Layout> layouts) const {
+                                          ArrayRef<Layout> layouts,
+                                          ArrayRef<int> ofArgument) const {
   Block &body = step.getBody().front();
   if (SumTrees(body).rootOf.empty())
     return false;
@@ -167,12 +182,14 @@ bool FunctionSplitter::sendsLessIfPartial(func::FuncOp step,
     OpBuilder builder(step.getContext());
     OwningOpRef<func::FuncOp> trial = makeTrial(step.getLoc(), builder);
     Sharder sharder(&graph, ways, scatters, cuts, builder);
-    copyBody(step, layouts, batches, /*ofArgument=*/{}, addsPartial, builder,
-             sharder);
-    for (OpOperand &result : body.getTerminator()->getOpOperands())
-      sharder.in(result.get(),
-                 layoutOfResult(step, result.getOperandNumber(), layouts),
-                 ways - 1);
+    sharder.setStages(stages);
+    copyBody(step, layouts, batches, ofArgument, addsPartial, builder, sharder);
+    for (unsigned i = 0; i < step.getNumResults(); ++i) {
+      Layout layout = layoutOfResult(step, i, layouts);
+      int stage = enterStageOfResult(step, i, layout, ofArgument, sharder);
+      sharder.in(body.getTerminator()->getOperand(i), layout,
+                 waysOf(stage) - 1);
+    }
     bytes[addsPartial] = sharder.boxes.bytes;
   }
   return bytes[true] < bytes[false];
@@ -191,7 +208,7 @@ Boxes FunctionSplitter::split(func::FuncOp function, const StepGraph *graph,
                               ArrayRef<Layout> layouts,
                               ArrayRef<int> ofArgument) const {
   bool addsPartial =
-      graph && !stages && sendsLessIfPartial(function, *graph, layouts);
+      graph && sendsLessIfPartial(function, *graph, layouts, ofArgument);
   OpBuilder builder(function);
   MLIRContext *context = function.getContext();
   auto made =
@@ -223,9 +240,7 @@ Boxes FunctionSplitter::split(func::FuncOp function, const StepGraph *graph,
     Layout layout = layoutOfResult(function, i, layouts);
     auto of =
         function.getResultAttrOfType<IntegerAttr>(i, PipelineDialect::kOf);
-    int stage = layout.isSplit() ? stageOf(of.getInt())
-                                 : sharder.stageOf(end->getOperand(i));
-    sharder.enterStage(stage);
+    int stage = enterStageOfResult(function, i, layout, ofArgument, sharder);
     int64_t count = partsOf(layout, stage);
     for (int64_t part = 0; part < count; ++part) {
       // The last shard returns unsplit results: its stage is the last one.

@@ -75,7 +75,8 @@ private:
   /// Whether the shards of a step send fewer bytes if additions are done before
   /// the sums of the shards.
   bool sendsLessIfPartial(mlir::func::FuncOp step, const StepGraph &graph,
-                          llvm::ArrayRef<Layout> layouts) const;
+                          llvm::ArrayRef<Layout> layouts,
+                          llvm::ArrayRef<int> ofArgument) const;
   llvm::SmallVector<int64_t>
   addArguments(mlir::func::FuncOp function, llvm::ArrayRef<Layout> layouts,
                llvm::ArrayRef<Layout> shared, llvm::ArrayRef<int> ofArgument,

@@ -43,6 +43,11 @@ struct StageShards {
   /// The shard of stage `from` that sends what it has to `shard` of stage `to`:
   /// the one on its device, if there is one.
   int64_t senderOf(int from, int to, int64_t shard) const;
+  /// Whether `shard` of stage `from` is on the device of `other` of stage `to`.
+  bool areOnOneDevice(int from, int64_t shard, int to, int64_t other) const {
+    return !devices.empty() && devices[size_t(from)][size_t(shard)] ==
+                                   devices[size_t(to)][size_t(other)];
+  }
   /// The number of shards of that stage; of the first one for kAny.
   int64_t waysOf(unsigned number) const {
     return ways[size_t(std::max(stageOf(number), 0))];

@@ -84,7 +84,7 @@ bool growsBehind(Value value) {
   return !open.empty();
 }
 
-SumTrees::SumTrees(Block &block) {
+SumTrees::SumTrees(Block &block, const Groups &groups) {
   DenseSet<Operation *> seen;
   for (Operation &op : llvm::reverse(block.without_terminator())) {
     if (seen.contains(&op) || addendsOf(op).size() != 2)
@@ -94,7 +94,8 @@ SumTrees::SumTrees(Block &block) {
     while (!open.empty() && inner.size() <= kMostNodes)
       for (Value value : addendsOf(*open.pop_back_val())) {
         Operation *next = value.getDefiningOp();
-        if (next && value.hasOneUse() && !addendsOf(*next).empty()) {
+        if (next && value.hasOneUse() && !addendsOf(*next).empty() &&
+            groups.lookup(next) == groups.lookup(&op)) {
           inner.push_back(next);
           open.push_back(next);
           continue;

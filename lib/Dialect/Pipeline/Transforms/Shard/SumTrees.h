@@ -30,10 +30,12 @@ llvm::SmallVector<mlir::Value> addendsOf(mlir::Operation &op);
 bool growsBehind(mlir::Value value);
 
 /// The trees of a block, of at most 1,000 operations each besides the root, in
-/// which at least two of three or more inputs can be partial.
+/// which at least two of three or more inputs can be partial. All operations of
+/// a tree have the same number in `groups`, 0 if they have none there.
 struct SumTrees {
+  using Groups = llvm::DenseMap<mlir::Operation *, int>;
   SumTrees() = default;
-  explicit SumTrees(mlir::Block &block);
+  explicit SumTrees(mlir::Block &block, const Groups &groups = Groups());
 
   /// By operation of a tree other than its root: the root.
   llvm::DenseMap<mlir::Operation *, mlir::Operation *> rootOf;
