@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "GraphLevels.h"
+#include "HandedOver.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "stagewright/Analysis/PlanData.h"
 #include "stagewright/Analysis/Work.h"
@@ -154,14 +155,14 @@ int64_t remadeBytes(LeveledLayer &layer, LevelAttr level) {
 /// unchanged. `remade`: bytes recomputed for the backward. `own`: temporary
 /// bytes of a node as it is; `changed`: those of the forward with the given
 /// workspace.
-int64_t temporariesAt(LeveledLayer &layer, DenseI64ArrayAttr workspaces,
-                      int64_t remade, int64_t samples,
-                      function_ref<int64_t(NodeOp)> own,
+int64_t temporariesAt(LeveledLayer &layer, const HandedOver &handed,
+                      DenseI64ArrayAttr workspaces, int64_t remade,
+                      int64_t samples, function_ref<int64_t(NodeOp)> own,
                       function_ref<int64_t(int64_t)> changed) {
   int64_t most = workspaces ? changed(workspaces[0]) : own(layer.forward);
-  // The backward's inputs from its neighbours are held while it recomputes.
+  // What waits for the backward is held while it recomputes.
   most = std::max(most, remade + (workspaces ? workspaces[1] : 0) +
-                            takenOver(layer.backward.front()) / samples);
+                            handed.before(layer.backward.front()) / samples);
   for (NodeOp node : layer.backward)
     most = std::max(most, own(node) + remade);
   return most;
@@ -169,18 +170,21 @@ int64_t temporariesAt(LeveledLayer &layer, DenseI64ArrayAttr workspaces,
 
 } // namespace
 
-void addLevels(GraphOp graph, const ValueNumbers &values, Problem &problem) {
+void addLevels(GraphOp graph, const ValueNumbers &values,
+               const HandedOver &handed, Problem &problem) {
   std::vector<std::string> classes = problem.cluster.classes();
   for (LeveledLayer &layer : leveledLayers(graph)) {
     LevelWriter(layer, values, problem).write();
     for (int64_t number = 1; number <= layer.numLevels(); ++number) {
       LevelAttr level = layer.level(number);
       int64_t bytes = temporariesAt(
-          layer, level.getWorkspaces(), remadeBytes(layer, level),
+          layer, handed, level.getWorkspaces(), remadeBytes(layer, level),
           /*samples=*/1,
-          [](NodeOp node) { return temporariesOf(node, node.getWorkspace()); },
+          [&](NodeOp node) {
+            return handed.temporariesOf(node, node.getWorkspace());
+          },
           [&](int64_t workspace) {
-            return temporariesOf(layer.forward, workspace);
+            return handed.temporariesOf(layer.forward, workspace);
           });
       problem.layers[layer.number()].levels.push_back(
           {secondsOf(level, classes), Bytes(bytes), {}});
@@ -188,7 +192,8 @@ void addLevels(GraphOp graph, const ValueNumbers &values, Problem &problem) {
   }
 }
 
-void addSampleTemporaries(GraphOp graph, Problem &problem) {
+void addSampleTemporaries(GraphOp graph, const HandedOver &handed,
+                          Problem &problem) {
   int64_t samples = std::max<int64_t>(1, problem.samples);
   for (LeveledLayer &layer : leveledLayers(graph))
     for (int64_t number = 1; number <= layer.numLevels(); ++number) {
@@ -197,14 +202,14 @@ void addSampleTemporaries(GraphOp graph, Problem &problem) {
         continue;
       problem.layers[layer.number()].levels[number - 1].sampleTemporaries =
           Bytes(temporariesAt(
-              layer, level.getSampleWorkspaces(),
+              layer, handed, level.getSampleWorkspaces(),
               remadeBytes(layer, level) / samples, samples,
               [&](NodeOp node) {
-                return sampleTemporariesOf(node, node.getSampleWorkspace(),
-                                           samples);
+                return handed.temporariesOf(node, node.getSampleWorkspace(),
+                                            samples);
               },
               [&](int64_t workspace) {
-                return sampleTemporariesOf(layer.forward, workspace, samples);
+                return handed.temporariesOf(layer.forward, workspace, samples);
               }));
     }
 }

@@ -7,6 +7,7 @@
 
 #include "stagewright/Analysis/GraphProblem.h"
 #include "GraphLevels.h"
+#include "HandedOver.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "stagewright/Analysis/Annotations.h"
 #include "stagewright/Analysis/CountFlops.h"
@@ -17,13 +18,9 @@
 #include "stagewright/Dialect/Pipeline/IR/Roles.h"
 #include "stagewright/Planning/Problem.h"
 #include "stagewright/Planning/Request.h"
-#include "llvm/ADT/SetVector.h"
 #include <map>
 
 namespace stagewright::pipeline {
-
-/// Alignment of an arena's slots in bytes, equal to RankDialect::kAlignment.
-static constexpr int64_t kSlotAlignment = 64;
 
 /// Seconds of `node` on `device`; none if it was measured on other classes
 /// only.
@@ -51,98 +48,11 @@ static std::map<int64_t, double> bytesByLayer(DictionaryAttr entries) {
   return bytes;
 }
 
-/// By layer: its stage; empty if stages are not known, and all may be one.
-using StagesOfLayers = ArrayRef<int64_t>;
-
-static bool areTogether(NodeOp a, NodeOp b, StagesOfLayers stages) {
-  return stages.empty() || stages[a.getLayer()] == stages[b.getLayer()];
-}
-
-/// Whether a node makes `value` for nodes of its stage and phase, and all uses
-/// in its stage are of that phase. A value used in another phase is kept.
-static bool isPassedOn(mlir::Value value, StagesOfLayers stages) {
-  auto producer = value.getDefiningOp<NodeOp>();
-  bool isUsed = false;
-  for (Operation *user : value.getUsers()) {
-    auto consumer = dyn_cast<NodeOp>(user);
-    if (!producer || !consumer)
-      return false;
-    if (!areTogether(producer, consumer, stages))
-      continue;
-    if (consumer.getPhase() != producer.getPhase())
-      return false;
-    isUsed = true;
-  }
-  return isUsed;
-}
-
-static int64_t passedOn(mlir::ValueRange values, StagesOfLayers stages) {
-  int64_t bytes = 0;
-  for (mlir::Value value : values)
-    if (isPassedOn(value, stages))
-      bytes += bytesOf(value.getType());
-  return bytes;
-}
-
-/// Bytes that `node` gets from a neighbour of its stage and that are not kept.
-static int64_t takenOver(NodeOp node, StagesOfLayers stages) {
-  int64_t bytes = 0;
-  for (mlir::Value value : node.getInputs())
-    if (auto producer = value.getDefiningOp<NodeOp>();
-        producer && areTogether(producer, node, stages))
-      bytes += passedOn(value, stages);
-  return bytes;
-}
-
-int64_t takenOver(NodeOp node) { return takenOver(node, {}); }
-
-/// Bytes that wait while `node` runs: what other nodes pass to those that read
-/// its results in the same phase of its layer. While a forward is repeated, the
-/// gradients wait that its backward gets.
-static int64_t waiting(NodeOp node, StagesOfLayers stages) {
-  llvm::SmallSetVector<mlir::Value, 8> values;
-  for (Operation *user : node->getUsers())
-    if (auto later = dyn_cast<NodeOp>(user);
-        later && later.getLayer() == node.getLayer() &&
-        later.getPhase() == node.getPhase())
-      for (mlir::Value input : later.getInputs())
-        if (auto producer = input.getDefiningOp<NodeOp>();
-            producer && producer != node && areTogether(producer, node, stages))
-          values.insert(input);
-  return passedOn(values.getArrayRef(), stages);
-}
-
-/// Bytes that `node` gets from, and gives to, its neighbours in its stage, and
-/// those that wait for it.
-static int64_t handedOver(NodeOp node, StagesOfLayers stages = {}) {
-  return takenOver(node, stages) + passedOn(node.getOutputs(), stages) +
-         waiting(node, stages);
-}
-
-int64_t temporariesOf(NodeOp node, std::optional<int64_t> workspace) {
-  return workspace ? *workspace + handedOver(node) : 0;
-}
-
-int64_t sampleTemporariesOf(NodeOp node, std::optional<int64_t> workspace,
-                            int64_t samples) {
-  return workspace ? *workspace + handedOver(node) / samples : 0;
-}
-
-void countTemporariesOfStages(GraphOp graph, ArrayRef<int64_t> stages,
-                              Problem &problem) {
-  for (Layer &layer : problem.layers)
-    layer.temporaries = {};
-  for (NodeOp node : graph.getBody().front().getOps<NodeOp>())
-    if (std::optional<int64_t> workspace = node.getWorkspace()) {
-      Bytes &most = problem.layers[node.getLayer()].temporaries;
-      most = std::max(most, Bytes(*workspace + handedOver(node, stages)));
-    }
-}
-
 /// Sets the properties of the whole layer that `node` states.
-static void addLayerFacts(NodeOp node, Layer &layer) {
-  layer.temporaries = std::max(layer.temporaries,
-                               Bytes(temporariesOf(node, node.getWorkspace())));
+static void addLayerFacts(NodeOp node, const HandedOver &handed, Layer &layer) {
+  layer.temporaries =
+      std::max(layer.temporaries,
+               Bytes(handed.temporariesOf(node, node.getWorkspace())));
   if (node.getSliceable() == false)
     layer.sliceable = false;
   if (node.getMixes())
@@ -163,8 +73,8 @@ static void addLayerFacts(NodeOp node, Layer &layer) {
 /// Adds the seconds of `node` to its layer, and its results to the problem's
 /// values; `values` maps results to the numbers of these.
 static LogicalResult addNode(NodeOp node, ArrayRef<std::string> classes,
-                             FlopCounter &counter, Problem &problem,
-                             ValueNumbers &values) {
+                             FlopCounter &counter, const HandedOver &handed,
+                             Problem &problem, ValueNumbers &values) {
   if (!node.getCostAttr())
     return node.emitOpError() << "'" << node.getNodeName()
                               << "' has no cost; run pipeline-estimate-cost";
@@ -187,7 +97,7 @@ static LogicalResult addNode(NodeOp node, ArrayRef<std::string> classes,
              << "', nor for '" << kProfiledClass << "'";
     time += *seconds;
   }
-  addLayerFacts(node, problem.layers[layer]);
+  addLayerFacts(node, handed, problem.layers[layer]);
   ArrayRef<double> transfer = node.getTransfer().value_or(ArrayRef<double>());
   for (OpResult result : node->getResults()) {
     stagewright::LayerValue value = {
@@ -282,11 +192,12 @@ FailureOr<Problem> problemOf(GraphOp graph, const Cluster &cluster) {
     problem.layers.push_back({graph.getLayerName(layer).str(),
                               std::vector<StageTimes>(classes.size())});
   FlopCounter counter;
+  HandedOver handed(graph);
   ValueNumbers values;
   for (NodeOp node : graph.getBody().front().getOps<NodeOp>())
-    if (failed(addNode(node, classes, counter, problem, values)))
+    if (failed(addNode(node, classes, counter, handed, problem, values)))
       return failure();
-  addLevels(graph, values, problem);
+  addLevels(graph, values, handed, problem);
   addArguments(graph, problem);
   addResults(graph, problem);
   for (const AnnotatedLayers &own : annotatedLayers(graph)) {
@@ -309,14 +220,15 @@ std::optional<int64_t> statedMicrobatches(ModuleOp module) {
 
 void shareMicrobatches(GraphOp graph, Problem &problem) {
   problem.samples = rowsOf(graph).samples;
+  HandedOver handed(graph);
   for (NodeOp node : graph.getBody().front().getOps<NodeOp>()) {
     Layer &layer = problem.layers[node.getLayer()];
     layer.sampleTemporaries = std::max(
         layer.sampleTemporaries,
-        Bytes(sampleTemporariesOf(node, node.getSampleWorkspace(),
-                                  std::max<int64_t>(1, problem.samples))));
+        Bytes(handed.temporariesOf(node, node.getSampleWorkspace(),
+                                   std::max<int64_t>(1, problem.samples))));
   }
-  addSampleTemporaries(graph, problem);
+  addSampleTemporaries(graph, handed, problem);
 }
 
 } // namespace stagewright::pipeline

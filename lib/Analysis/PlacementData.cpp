@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "stagewright/Analysis/PlacementData.h"
-#include "GraphLevels.h"
+#include "HandedOver.h"
 #include "stagewright/Analysis/ClusterData.h"
 #include "stagewright/Analysis/GraphProblem.h"
 #include "stagewright/Analysis/PlanData.h"
