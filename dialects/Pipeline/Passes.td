@@ -455,8 +455,8 @@ def AssignCredits : StepPass<"pipeline-assign-credits"> {
     trip to the last stage and back (Little's law); up to 8 more if the simulated step needs them, for example if a round trip
     is not a multiple of the time of a microbatch; and fewer where the memory of a device is short. `spare` adds more, so that a
     stage has work while another is late. If memory is short, a remark states the credits and the predicted increase of the
-    step. Without costs, and with several groups of shards, all stages count as equal, and memory is not considered. It is
-    proved that ready-first execution with these credits never deadlocks.
+    step. Without costs all stages count as equal, and memory is not considered. It is proved that ready-first execution with
+    these credits never deadlocks.
     **Never** changes which rank runs an action, nor the order of microbatches within one kind and stage.
   }];
   let options = [

@@ -74,7 +74,6 @@ namespace {
 struct Planned {
   Problem problem;
   std::vector<StagePlan> stages;
-  StagePlacement where;
 };
 } // namespace
 
@@ -93,9 +92,6 @@ static void addLevels(StageOp op, const Problem &problem, StagePlan &stage) {
 }
 
 static FailureOr<Planned> plannedOf(ProgramOp program) {
-  FailureOr<StagePlacement> where = placementOf(program);
-  if (failed(where))
-    return failure();
   Cluster cluster = readCluster(clusterOf(program));
   if (Status status = cluster.check(); !status)
     return emitError(clusterOf(program).getLoc()) << status.error().message;
@@ -109,7 +105,7 @@ static FailureOr<Planned> plannedOf(ProgramOp program) {
   llvm::StringMap<size_t> numberOf;
   for (auto [number, device] : llvm::enumerate(cluster.devices))
     numberOf[device.name] = number;
-  Planned planned = {std::move(*problem), {}, *where};
+  Planned planned = {std::move(*problem), {}};
   for (StageOp op : stagesOf(program)) {
     StagePlan stage;
     stage.layers.assign(op.getLayers().begin(), op.getLayers().end());
@@ -139,6 +135,9 @@ static FailureOr<Network> networkOf(ProgramOp program, Planned &planned) {
 }
 
 FailureOr<ScheduleProblem> scheduleProblemOf(ProgramOp program) {
+  FailureOr<StagePlacement> where = placementOf(program);
+  if (failed(where))
+    return failure();
   FailureOr<Planned> planned = plannedOf(program);
   if (failed(planned))
     return failure();
@@ -146,14 +145,15 @@ FailureOr<ScheduleProblem> scheduleProblemOf(ProgramOp program) {
   if (failed(network))
     return failure();
   Result<ScheduleProblem> problem = stagewright::scheduleProblemOf(
-      planned->problem, *network, planned->stages, planned->where);
+      planned->problem, *network, planned->stages, *where);
   if (!problem)
     return emitError(program.getLoc()) << problem.error().message;
   return *problem;
 }
 
 FailureOr<CreditCosts> creditCostsOf(ProgramOp program,
-                                     const Schedule &schedule, bool ofShards) {
+                                     const Schedule &schedule,
+                                     const StageGraph &graph, bool ofShards) {
   FailureOr<Planned> planned = plannedOf(program);
   if (failed(planned))
     return failure();
@@ -164,12 +164,12 @@ FailureOr<CreditCosts> creditCostsOf(ProgramOp program,
   countTemporariesOfStages(graphOf(program), stageOfLayers(program),
                            planned->problem);
   Result<CreditMemory> memory = stagewright::creditMemoryOf(
-      planned->problem, planned->stages, planned->where, schedule);
+      planned->problem, planned->stages, ranksOfStages(program), schedule);
   if (!memory)
     return emitError(program.getLoc()) << memory.error().message;
-  return CreditCosts{scheduleCostsOf(planned->problem, *network,
-                                     planned->stages, planned->where),
-                     std::move(*memory)};
+  return CreditCosts{
+      stepTimesOf(planned->problem, *network, planned->stages, graph),
+      std::move(*memory)};
 }
 
 } // namespace stagewright::pipeline

@@ -102,20 +102,15 @@ def test_all_credits_are_used_where_a_later_rank_is_slow(workshop):
         assert int(peak) - memory["workspace"] <= int(live) <= int(peak) + 64 * len(ranks[int(rank)]["buffers"])
 
 
-@pytest.mark.parametrize("kind, flags", [
-    ("1f1b", ("--max-replicas=1", "--recompute-level=0")), ("1f1b", ("--max-replicas=1", "--recompute-level=1")), ("zb-h1", ("--max-replicas=1", "--recompute-level=2")),
-    ("1f1b", ("--stages=2", "--max-replicas=2", "--recompute-level=0")), *thorough([("zb-h1", ("--max-replicas=1", "--recompute-level=0")), ("1f1b", ("--max-replicas=1", "--recompute-level=2"))]),
-])
-def test_credits_go_by_the_arenas(workshop, tmp_path, kind, flags):
+def check_credits(workshop, folder, model, kind, *flags):
     """With 2 % more memory than the arenas take no credit is taken back; with 2 % less some are, and the arenas fit. An order needs
     less than with spare credits, so the plan fits in any case."""
     def compiled(*more):
-        done = subprocess.run([BUILD / "bin/pp-compile", workshop.module(GPT), f"--cluster=local:{RANKS}", f"--schedule={kind}", "--microbatches=8",
-                               "--execution=ready", "--spare-credits=2", "-o", tmp_path / "step.swx", *(() if "--stages=2" in flags else ("--stages=4",)), *flags, *more],
-                              capture_output=True, text=True)
+        done = subprocess.run([BUILD / "bin/pp-compile", workshop.module(model), f"--cluster=local:{RANKS}", f"--schedule={kind}", "--microbatches=8",
+                               "--execution=ready", "--spare-credits=2", "-o", folder / "step.swx", *flags, *more], capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
         return "memory allows credits" in done.stderr, max(rank["memory"]["arena"] for rank in
-                                                           json.loads(tool("pp-run", tmp_path / "step.swx", "--info=json"))["ranks"])
+                                                           json.loads(tool("pp-run", folder / "step.swx", "--info=json"))["ranks"])
 
     capped, arena = compiled()
     assert not capped
@@ -123,6 +118,21 @@ def test_credits_go_by_the_arenas(workshop, tmp_path, kind, flags):
     memory = int(0.98 * arena)
     capped, less = compiled(f"--memory={memory}B")
     assert capped and less <= memory
+
+
+@pytest.mark.parametrize("kind, flags", [
+    ("1f1b", ("--max-replicas=1", "--recompute-level=0")), ("1f1b", ("--max-replicas=1", "--recompute-level=1")), ("zb-h1", ("--max-replicas=1", "--recompute-level=2")),
+    ("1f1b", ("--stages=2", "--max-replicas=2", "--recompute-level=0")), *thorough([("zb-h1", ("--max-replicas=1", "--recompute-level=0")), ("1f1b", ("--max-replicas=1", "--recompute-level=2"))]),
+])
+def test_credits_go_by_the_arenas(workshop, tmp_path, kind, flags):
+    check_credits(workshop, tmp_path, GPT, kind, *(() if "--stages=2" in flags else ("--stages=4",)), *flags)
+
+
+@pytest.mark.parametrize("plan", ("[0,2)x1 [2,10)x2:1+1", "[0,6)x2:1+1 [6,10)x1", *thorough(("[0,2)x1 [2,10)x2", "[0,6)x1 [6,10)x1"))))
+def test_credits_go_by_where_gradients_are_summed(workshop, tmp_path, plan):
+    """The first and the last stage have the embedding. If one of them is on two devices, all three sum its gradient in place; else the
+    first gets the other part."""
+    check_credits(workshop, tmp_path, "gpt.py:gpt_deep_tied", "1f1b", f"--plan={plan}", "--recompute-level=0")
 
 
 SHARDS = {"stages": ("1f1b", "--tensor-parallel=2", "--stages=2"), "halves": ("zb-h1", "--tensor-parallel=2", "--stages=2"),

@@ -351,6 +351,33 @@ def test_shards_that_run_what_is_ready_get_credits_by_their_arenas(tmp_path, imp
         assert capped and less <= memory
 
 
+@pytest.mark.parametrize("more", (("--tensor-parallel=2", "--stages=2"), ("--tensor-parallel=3,2", "--stage-devices=0-2;2-3")), ids=("equal", "unequal"))
+def test_gangs_that_run_what_is_ready_get_credits_by_their_arenas(tmp_path, imported, more):
+    """With 5 % more memory than the arenas take no credit is taken back; with 5 % less some are, and the arenas fit."""
+    folder, artifact = imported("gpt.py:gpt"), tmp_path / "step.swx"
+
+    def arena(*flags):
+        done = subprocess.run([BUILD / "bin/pp-compile", folder / "step.mlir", "--cluster=local:4", f"--shard={GPT}", "--microbatches=8",
+                               "--execution=ready", "-o", artifact, *more, *flags], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return "memory allows credits" in done.stderr, max(rank["memory"]["arena"] for rank in
+                                                           json.loads(tool("pp-run", artifact, "--info=json"))["ranks"])
+    capped, most = arena()
+    assert not capped
+    assert arena(f"--memory={int(1.05 * most)}B") == (False, most)
+    capped, less = arena(f"--memory={int(0.95 * most)}B")
+    assert capped and less <= int(0.95 * most)
+
+
+def test_credits_of_gangs_go_by_their_links(tmp_path, imported):
+    def credits(bandwidth):
+        cluster = hosts(tmp_path / "cluster.json", (2, 2), bandwidth)
+        text = tool("pp-compile", imported("gpt.py:gpt") / "step.mlir", f"--cluster={cluster}", "--tensor-parallel=2", "--stages=2", f"--shard={GPT}",
+                    "--microbatches=8", "--execution=ready", "--schedule=1f1b", "--emit=schedule", "--quiet")
+        return [int(it) for it in re.search(r"credits \[([0-9, ]+)\]", text).group(1).split(",")]
+    assert credits(1e12) != credits(3e6)
+
+
 def test_what_is_asked_for_stays(tmp_path, narrow):
     cluster = hosts(tmp_path / "cluster.json", (4,), 1e10)
     said = subprocess.run([BUILD / "bin/pp-compile", narrow / "step.mlir", f"--cluster={cluster}", "--tensor-parallel=auto", "--microbatches=3",

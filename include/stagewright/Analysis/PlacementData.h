@@ -46,15 +46,19 @@ mlir::FailureOr<ScheduleProblem> scheduleProblemOf(ProgramOp program);
 
 /// What credits are assigned from.
 struct CreditCosts {
-  ScheduleProblem stages; ///< Without a limit of memory.
+  StepTimes times;
   CreditMemory memory;
 };
 
-/// The costs of `program` if its ranks run the actions of `schedule` as they
-/// become ready (Planning/CreditMemory.h). `ofShards`: its layers are shards.
-/// Fails as scheduleProblemOf() does.
-mlir::FailureOr<CreditCosts>
-creditCostsOf(ProgramOp program, const Schedule &schedule, bool ofShards);
+/// The costs of `program`, whose stages may be on any ranks, if these run the
+/// actions of `schedule` as they become ready (Planning/CreditMemory.h).
+/// `graph` is that of its stages; `ofShards`: its layers are shards. Fails with
+/// a located error if a node has no cost, or if a device has too little memory
+/// for what is needed without microbatches in flight.
+mlir::FailureOr<CreditCosts> creditCostsOf(ProgramOp program,
+                                           const Schedule &schedule,
+                                           const StageGraph &graph,
+                                           bool ofShards);
 
 } // namespace stagewright::pipeline
 

@@ -17,11 +17,12 @@ namespace stagewright {
 /// ready (Scheduling/ReadyFirst.h), in bytes. Without an order of the actions
 /// no two values share a place: each value that a stage keeps, or gets from
 /// another stage, has a ring, also if both stages are on one device. The limits
-/// are the bytes that are left for rings. The error names a rank whose memory
-/// is too small even without these rings.
+/// are the bytes that are left for rings. `ranks`: by stage, those of its
+/// devices; of devices that share samples, that of the first. The error names a
+/// rank whose memory is too small even without these rings.
 Result<CreditMemory> creditMemoryOf(const Problem &problem,
                                     const std::vector<StagePlan> &stages,
-                                    const StagePlacement &where,
+                                    const ReplicaRanks &ranks,
                                     const Schedule &schedule);
 
 } // namespace stagewright

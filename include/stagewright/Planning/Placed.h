@@ -21,6 +21,7 @@
 #include "stagewright/Scheduling/Gangs.h"
 #include "stagewright/Scheduling/Generators.h"
 #include "stagewright/Scheduling/ScheduleProblem.h"
+#include "stagewright/Scheduling/Timing.h"
 #include <optional>
 
 namespace stagewright {
@@ -78,10 +79,12 @@ Result<ScheduleProblem> scheduleProblemOf(const Problem &problem,
                                           const std::vector<StagePlan> &stages,
                                           const StagePlacement &where);
 
-/// The same without a limit of memory; never fails.
-ScheduleProblem scheduleCostsOf(const Problem &problem, const Network &network,
-                                const std::vector<StagePlan> &stages,
-                                const StagePlacement &where);
+/// The times of the actions of `stages`, on any ranks, and the delays of the
+/// edges of `graph`: of all values that go between the two stages in one of the
+/// two directions, whichever take longer; 0 for stages on the same devices.
+StepTimes stepTimesOf(const Problem &problem, const Network &network,
+                      const std::vector<StagePlan> &stages,
+                      const StageGraph &graph);
 
 /// Bytes of every device (by its number) that runs `schedule`: what its stages
 /// hold once, and what each holds for its microbatches in flight. Stages of one

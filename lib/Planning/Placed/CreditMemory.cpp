@@ -18,54 +18,71 @@ namespace stagewright {
 
 /// By rank: bytes of the gradients that it gets from other ranks with the same
 /// parameters, and of their sum. The first rank that has a parameter adds them
-/// up, also if it makes no part itself.
+/// up, also if it makes no part itself. If a stage with the parameter is on
+/// several ranks, all ranks sum their gradients in place instead.
 static std::vector<int64_t> gradientsOf(const Problem &problem,
                                         const std::vector<StagePlan> &stages,
-                                        const StagePlacement &where) {
-  std::vector<int64_t> bytes(size_t(where.ranks), 0),
-      rankOfLayer(problem.layers.size(), 0);
+                                        const ReplicaRanks &ranksOf,
+                                        size_t numRanks) {
+  std::vector<int64_t> bytes(numRanks, 0);
+  std::vector<size_t> stageOfLayer(problem.layers.size(), 0);
   for (size_t s = 0; s < stages.size(); ++s)
     for (int64_t layer : stages[s].layers)
-      rankOfLayer[size_t(layer)] =
-          rankOf(where.placement, where.ranks, where.chunks, int64_t(s));
+      stageOfLayer[size_t(layer)] = s;
   for (const Resident &resident : problem.residents) {
     if (resident.kind != ResidentKind::Parameter || problem.forwardOnly)
       continue;
     std::set<int64_t> ranks;
-    for (int64_t layer : resident.layers)
-      ranks.insert(rankOfLayer[size_t(layer)]);
-    if (ranks.size() > 1)
-      bytes[size_t(rankOfLayer[size_t(resident.layers.front())])] +=
+    bool isSummed = false;
+    for (int64_t layer : resident.layers) {
+      size_t stage = stageOfLayer[size_t(layer)];
+      ranks.insert(ranksOf[stage].front());
+      isSummed |= stages[stage].devices.size() > 1;
+    }
+    if (ranks.size() > 1 && !isSummed)
+      bytes[size_t(
+          ranksOf[stageOfLayer[size_t(resident.layers.front())]].front())] +=
           int64_t(ranks.size()) * problem.slotOf(resident.bytes).value;
   }
   return bytes;
 }
 
-/// Of the devices of `stage`, the one with the least memory.
-static const Device &smallestOf(const Problem &problem,
-                                const StagePlan &stage) {
-  size_t number = *std::min_element(stage.devices.begin(), stage.devices.end(),
-                                    [&](size_t a, size_t b) {
-                                      return problem.cluster.devices[a].memory <
-                                             problem.cluster.devices[b].memory;
-                                    });
-  return problem.cluster.devices[number];
+namespace {
+/// The stages of a rank, in their order, and its device.
+struct RankStages {
+  std::vector<size_t> stages;
+  size_t device = 0;
+};
+} // namespace
+
+/// By rank.
+static std::vector<RankStages>
+stagesOfRanks(const std::vector<StagePlan> &stages, const ReplicaRanks &ranks) {
+  std::vector<RankStages> result;
+  for (size_t s = 0; s < stages.size(); ++s)
+    for (size_t i = 0; i < ranks[s].size(); ++i) {
+      auto rank = size_t(ranks[s][i]);
+      result.resize(std::max(result.size(), rank + 1));
+      result[rank].stages.push_back(s);
+      result[rank].device = stages[s].devices[i];
+    }
+  return result;
 }
 
 /// Bytes left for rings on rank `rank`, which has the stages `here`.
 static Result<double> leftOnRank(const Problem &problem,
                                  const std::vector<StagePlan> &stages,
                                  const std::vector<StageMemory> &memories,
-                                 const std::vector<int64_t> &here, int64_t rank,
+                                 const RankStages &here, int64_t rank,
                                  int64_t gradients) {
-  const StagePlan &first = stages[size_t(here.front())];
-  if (here.size() == 1 && !first.rows.empty())
-    return leftOfShares(problem, first, memories[size_t(here.front())], rank);
-  const Device &device = smallestOf(problem, first);
+  size_t first = here.stages.front();
+  if (here.stages.size() == 1 && !stages[first].rows.empty()) // No gradients.
+    return leftOfShares(problem, stages[first], memories[first], rank);
+  const Device &device = problem.cluster.devices[here.device];
   RankMemory memory;
   int64_t slots = gradients; // And copies of offloaded stashes.
-  for (int64_t s : here) {
-    const StageMemory &own = memories[size_t(s)];
+  for (size_t s : here.stages) {
+    const StageMemory &own = memories[s];
     memory.add(own, ByLife(), problem.microbatches);
     slots += (own.leaving + slotsComing(1)) * own.offloaded;
   }
@@ -78,7 +95,7 @@ static Result<double> leftOnRank(const Problem &problem,
 /// By stage: bytes left for rings on its ranks.
 static Result<std::vector<double>>
 leftForRings(const Problem &problem, const std::vector<StagePlan> &stages,
-             const StagePlacement &where) {
+             const ReplicaRanks &ranks) {
   // Those of one device have parameters in common if it holds shards.
   std::vector<StageMemory> memories = memoryOfStages(problem, stages).stages;
   for (StageMemory &memory : memories) {
@@ -87,16 +104,16 @@ leftForRings(const Problem &problem, const std::vector<StagePlan> &stages,
   }
   std::vector<double> left(stages.size(),
                            std::numeric_limits<double>::infinity());
-  std::vector<int64_t> gradients = gradientsOf(problem, stages, where);
-  for (int64_t r = 0; r < where.ranks; ++r) {
-    std::vector<int64_t> here =
-        stagesOf(where.placement, where.ranks, where.chunks, r, where.spare);
+  std::vector<RankStages> all = stagesOfRanks(stages, ranks);
+  std::vector<int64_t> gradients =
+      gradientsOf(problem, stages, ranks, all.size());
+  for (size_t r = 0; r < all.size(); ++r) {
     Result<double> own =
-        leftOnRank(problem, stages, memories, here, r, gradients[size_t(r)]);
+        leftOnRank(problem, stages, memories, all[r], int64_t(r), gradients[r]);
     if (!own)
       return own.error();
-    for (int64_t s : here)
-      left[size_t(s)] = std::min(left[size_t(s)], *own);
+    for (size_t s : all[r].stages)
+      left[s] = std::min(left[s], *own);
   }
   return left;
 }
@@ -206,9 +223,9 @@ void RingList::add(const LayerValue &value) {
 
 Result<CreditMemory> creditMemoryOf(const Problem &problem,
                                     const std::vector<StagePlan> &stages,
-                                    const StagePlacement &where,
+                                    const ReplicaRanks &ranks,
                                     const Schedule &schedule) {
-  Result<std::vector<double>> left = leftForRings(problem, stages, where);
+  Result<std::vector<double>> left = leftForRings(problem, stages, ranks);
   if (!left)
     return left.error();
   RingList list(problem, stages, schedule);

@@ -15,6 +15,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
+#include <set>
 
 namespace stagewright {
 
@@ -63,38 +65,52 @@ struct Load {
 };
 } // namespace
 
-/// Loads between neighbouring stages, by the first of the two: in the forward
-/// and in the backward direction.
-static std::vector<std::pair<Load, Load>>
-loadsOf(const Problem &problem, const std::vector<int64_t> &stageOf,
-        size_t stages) {
-  std::vector<std::pair<Load, Load>> loads(stages);
+namespace {
+/// Loads by the two stages between which values go.
+using Loads = std::map<std::pair<int64_t, int64_t>, Load>;
+} // namespace
+
+/// By layer: its stage.
+static std::vector<int64_t>
+stageOfLayers(const Problem &problem, const std::vector<StagePlan> &stages) {
+  std::vector<int64_t> stageOf(problem.layers.size(), 0);
+  for (size_t s = 0; s < stages.size(); ++s)
+    for (int64_t layer : stages[s].layers)
+      stageOf[size_t(layer)] = int64_t(s);
+  return stageOf;
+}
+
+static Loads loadsOf(const Problem &problem,
+                     const std::vector<int64_t> &stageOf) {
+  Loads loads;
   for (const LayerValue &value : problem.values) {
-    int64_t from = stageOf[value.producer.layer];
-    bool next = false, previous = false;
-    for (const LayerPhase &use : value.uses) {
-      next |= stageOf[use.layer] == from + 1;
-      previous |= stageOf[use.layer] == from - 1;
-    }
-    auto add = [&](Load &load) {
+    int64_t from = stageOf[size_t(value.producer.layer)];
+    std::set<int64_t> users;
+    for (const LayerPhase &use : value.uses)
+      users.insert(stageOf[size_t(use.layer)]);
+    users.erase(from);
+    for (int64_t to : users) {
+      Load &load = loads[{from, to}];
       if (value.transfer)
         load.given += *value.transfer;
       else
         load.bytes += value.bytes.value;
-    };
-    if (next)
-      add(loads[from].first);
-    if (previous)
-      add(loads[from - 1].second);
+    }
   }
   return loads;
 }
 
-/// The delay between the neighbouring stages `from` and `to`: the max over both
+/// The delay between the stages numbered `a` and `b`: the max over both
 /// directions and over pairs of devices.
 static Seconds hopOf(const Problem &problem, const Network &network,
-                     const StagePlan &from, const StagePlan &to,
-                     const std::pair<Load, Load> &loads) {
+                     const std::vector<StagePlan> &stages, int64_t a, int64_t b,
+                     const Loads &all) {
+  const StagePlan &from = stages[size_t(a)], &to = stages[size_t(b)];
+  auto loadOf = [&](int64_t sends, int64_t receives) {
+    auto found = all.find({sends, receives});
+    return found == all.end() ? Load() : found->second;
+  };
+  std::pair<Load, Load> loads = {loadOf(a, b), loadOf(b, a)};
   Seconds slowest;
   if (!from.rows.empty() || !to.rows.empty()) {
     for (const Load &load : {loads.first, loads.second})
@@ -206,6 +222,23 @@ static Status scaleMemory(const Problem &problem,
   return {};
 }
 
+StepTimes stepTimesOf(const Problem &problem, const Network &network,
+                      const std::vector<StagePlan> &stages,
+                      const StageGraph &graph) {
+  StepTimes times;
+  std::vector<size_t> classOf = problem.cluster.classOfDevices();
+  for (const StagePlan &stage : stages)
+    times.stages.push_back(timesOf(problem, stage, classOf));
+  Loads loads = loadsOf(problem, stageOfLayers(problem, stages));
+  for (const StageEdge &edge : graph.edges) {
+    auto [a, b] = std::minmax(edge.producer.stage, edge.firstUse.stage);
+    bool isLocal = stages[size_t(a)].devices == stages[size_t(b)].devices;
+    times.hops.push_back(
+        isLocal ? Seconds() : hopOf(problem, network, stages, a, b, loads));
+  }
+  return times;
+}
+
 /// The scheduling problem of stages that need `memories`, without a limit of
 /// memory.
 static ScheduleProblem costsOf(const Problem &problem, const Network &network,
@@ -219,12 +252,8 @@ static ScheduleProblem costsOf(const Problem &problem, const Network &network,
   result.spare = where.spare;
   result.microbatches = problem.microbatches;
   result.forwardOnly = problem.forwardOnly;
-  std::vector<int64_t> stageOf(problem.layers.size(), 0);
-  for (size_t s = 0; s < stages.size(); ++s)
-    for (int64_t layer : stages[s].layers)
-      stageOf[layer] = int64_t(s);
   std::vector<size_t> classOf = problem.cluster.classOfDevices();
-  auto loads = loadsOf(problem, stageOf, stages.size());
+  Loads loads = loadsOf(problem, stageOfLayers(problem, stages));
   for (size_t s = 0; s < stages.size(); ++s) {
     StageTimes times = timesOf(problem, stages[s], classOf);
     const StageMemory &memory = memories[s];
@@ -237,7 +266,7 @@ static ScheduleProblem costsOf(const Problem &problem, const Network &network,
                              double(arrived)});
     if (s + 1 < stages.size())
       result.hops.push_back(
-          hopOf(problem, network, stages[s], stages[s + 1], loads[s]));
+          hopOf(problem, network, stages, int64_t(s), int64_t(s) + 1, loads));
   }
   return result;
 }
@@ -249,12 +278,6 @@ memoriesOf(const Problem &problem, const std::vector<StagePlan> &stages) {
   for (const StagePlan &stage : stages)
     memories.push_back(stageMemory(problem, index, stage));
   return memories;
-}
-
-ScheduleProblem scheduleCostsOf(const Problem &problem, const Network &network,
-                                const std::vector<StagePlan> &stages,
-                                const StagePlacement &where) {
-  return costsOf(problem, network, stages, memoriesOf(problem, stages), where);
 }
 
 Result<ScheduleProblem> scheduleProblemOf(const Problem &problem,

@@ -11,6 +11,7 @@
 
 #include "stagewright/Planning/CreditMemory.h"
 #include "PlanningData.h"
+#include "stagewright/Cost/Network.h"
 #include "stagewright/Scheduling/ReadyFirst.h"
 
 using namespace stagewright;
@@ -39,7 +40,13 @@ protected:
     problem.values.push_back({Bytes(bytes), producer, std::move(uses), {}});
   }
   Result<CreditMemory> memory() const {
-    return creditMemoryOf(problem, stages, {Placement::Linear, 3, 1}, schedule);
+    ReplicaRanks ranks = {{0}, {1}, {2}};
+    int64_t next = 3; // Of devices that take microbatches in turn.
+    for (size_t s = 0; s < 3; ++s)
+      for (size_t i = 1; i < stages[s].devices.size(); ++i)
+        if (stages[s].rows.empty())
+          ranks[s].push_back(next++);
+    return creditMemoryOf(problem, stages, ranks, schedule);
   }
   /// The rings as text: "F0-I1 100".
   std::string rings() const {
@@ -134,6 +141,27 @@ TEST_F(CreditMemoryOf, ReplicasThatShareSamplesHoldTheirShares) {
   EXPECT_DOUBLE_EQ(memory()->limits[2], 300 * 3 / 2.0);
 }
 
+// Stages 0 and 2 have a parameter of 50 B in common. If one of them is on two
+// ranks, all sum their gradients in place, else rank 0 gets two.
+TEST_F(CreditMemoryOf, RanksOfReplicasSumGradientsInPlace) {
+  problem.samples = 2;
+  problem.cluster = hostsOf({4}, 1, 1);
+  for (Device &device : problem.cluster.devices)
+    device.memory = Bytes(1000);
+  problem.residents = {{Bytes(50), ResidentKind::Parameter, {0, 2}}};
+  EXPECT_DOUBLE_EQ(memory()->limits[0], 1000 - 50 - 2 * 50);
+  for (size_t shared : {0, 2})
+    for (bool inTurn : {false, true}) {
+      std::vector<StagePlan> alone = stages;
+      stages[shared].devices.push_back(3);
+      if (!inTurn)
+        stages[shared].rows = {1, 1};
+      bool isHalf = shared == 0 && !inTurn; // Of each microbatch.
+      EXPECT_DOUBLE_EQ(memory()->limits[0], (isHalf ? 2 : 1) * (1000.0 - 50));
+      stages = std::move(alone);
+    }
+}
+
 TEST_F(CreditMemoryOf, TheSmallestReplicaLimitsThoseThatTakeTurns) {
   problem.samples = 1;
   problem.cluster = hostsOf({6}, 1, 1);
@@ -143,4 +171,36 @@ TEST_F(CreditMemoryOf, TheSmallestReplicaLimitsThoseThatTakeTurns) {
   for (size_t s = 0; s < 3; ++s)
     stages[s].devices = {s, s + 3};
   EXPECT_EQ(memory()->limits, (std::vector<double>{1000, 600, 1000}));
+}
+
+// Two gangs of two devices on a host each: stages 0 and 1 on the first, 2 and 3
+// on the second. Both directions between two stages have the longer delay.
+TEST_F(CreditMemoryOf, HopsAreThoseBetweenTheDevicesOfStages) {
+  problem.cluster = hostsOf({2, 2}, /*inside=*/1000, /*between=*/10);
+  problem.layers.clear();
+  stages.clear();
+  for (int64_t layer = 0; layer < 5; ++layer) {
+    problem.layers.push_back(
+        {std::to_string(layer),
+         {{Seconds(double(layer)), Seconds(10), Seconds(100)}}});
+    StagePlan &stage = stages.emplace_back();
+    stage.layers = {layer};
+    stage.devices = {layer == 4 ? 3 : size_t(layer)};
+  }
+  add(2000, {0, Forward}, {{1, Forward}, {2, Forward}});
+  add(50, {1, Forward}, {{3, Forward}});
+  add(70, {3, InputGradient}, {{1, InputGradient}});
+  add(90, {3, Forward}, {{4, Forward}});
+  StageGraph graph = {5, false, {}};
+  for (auto [from, to] : {std::pair(0, 1), {0, 2}, {1, 3}, {3, 1}, {3, 4}}) {
+    ActionKind phase = from < to ? Forward : InputGradient;
+    graph.edges.push_back({{phase, from}, {phase, to}, {phase, to}});
+  }
+  StepTimes times =
+      stepTimesOf(problem, *Network::create(problem.cluster), stages, graph);
+  std::vector<double> hops;
+  for (Seconds hop : times.hops)
+    hops.push_back(hop.value);
+  EXPECT_EQ(hops, (std::vector<double>{2, 200, 7, 7, 0}));
+  EXPECT_EQ(times.stages[4].total().value, 4 + 10 + 100);
 }

@@ -14,7 +14,6 @@
 #include "stagewright/Dialect/Pipeline/Transforms/EnsureGraph.h"
 #include "stagewright/Dialect/Pipeline/Transforms/Passes.h"
 #include "stagewright/Dialect/Pipeline/Transforms/ShardPlace.h"
-#include "stagewright/Dialect/Silence.h"
 #include "stagewright/Scheduling/ReadyFirst.h"
 #include "stagewright/Support/Limits.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -25,48 +24,14 @@ namespace stagewright::pipeline {
 #include "stagewright/Dialect/Pipeline/Transforms/Passes.h.inc"
 
 namespace {
-/// Times and memory of the stages of a program.
-struct StageData {
-  StepTimes times;
-  CreditMemory memory;
-};
-
-/// Whether the stages of `program` have a placement for which schedules are
-/// timed.
-bool isPlaced(ProgramOp program) {
-  Silence silence(program.getContext());
-  return succeeded(placementOf(program));
-}
-
-/// The data of `program`, which runs `schedule` and whose stage graph is
-/// `graph`. Without costs, or such a placement, the stages are equal and memory
-/// is unlimited.
-FailureOr<StageData> dataOf(ProgramOp program, const Schedule &schedule,
-                            const StageGraph &graph) {
-  StageData data{unitTimes(graph.stages), {}};
+/// The costs of `program`, which runs `schedule` and whose stage graph is
+/// `graph`. Without those of nodes, the stages are equal and memory is
+/// unlimited.
+FailureOr<CreditCosts> costsOf(ProgramOp program, const Schedule &schedule,
+                               const StageGraph &graph) {
   if (!hasCosts(graphOf(program)))
-    return data;
-  if (!isPlaced(program)) {
-    emitRemark(program.getLoc())
-        << "credits are for stages that take equal times, and leave memory out "
-           "of account, since the stages have neither linear, loop, v nor twin "
-           "placement";
-    return data;
-  }
-  FailureOr<CreditCosts> costs =
-      creditCostsOf(program, schedule, hasShards(graphOf(program)));
-  if (failed(costs))
-    return failure();
-  for (auto [s, own] : llvm::enumerate(costs->stages.stages))
-    data.times.stages[s] = own.times();
-  data.memory = std::move(costs->memory);
-  std::vector<std::vector<int64_t>> ranks = ranksOfStages(program);
-  for (const StageEdge &edge : graph.edges) {
-    int64_t low = std::min(edge.producer.stage, edge.firstUse.stage);
-    bool isLocal = ranks[edge.producer.stage] == ranks[edge.firstUse.stage];
-    data.times.hops.push_back(isLocal ? Seconds() : costs->stages.hops[low]);
-  }
-  return data;
+    return CreditCosts{unitTimes(graph.stages), {}};
+  return creditCostsOf(program, schedule, graph, hasShards(graphOf(program)));
 }
 
 struct AssignCreditsPass : impl::AssignCreditsBase<AssignCreditsPass> {
@@ -107,11 +72,11 @@ struct AssignCreditsPass : impl::AssignCreditsBase<AssignCreditsPass> {
 
   FailureOr<std::vector<int64_t>>
   compute(ScheduleOp schedule, const Schedule &data, const StageGraph &graph) {
-    FailureOr<StageData> stages = dataOf(programOf(schedule), data, graph);
-    if (failed(stages))
+    FailureOr<CreditCosts> costs = costsOf(programOf(schedule), data, graph);
+    if (failed(costs))
       return failure();
     Result<Credits> found =
-        assignCredits(data, graph, stages->times, stages->memory, spare);
+        assignCredits(data, graph, costs->times, costs->memory, spare);
     if (!found)
       return emitError(schedule.getLoc()) << found.error().message;
     if (!found->isCapped())
