@@ -32,18 +32,30 @@ def skipping(layers):
 
 
 def twice():
-    """Layer 1 has two nodes in its forward, which both read what layer 0 passes on."""
+    """Layer 2 has two nodes in its forward, which both read what layers 0 and 1 pass on."""
     cost = "cost <flops = 33554432, read = 0, written = 0>"
     node = f'{cost} : ({TYPE}, {TYPE}) -> {TYPE}'
-    return f"""pipeline.graph @step({ARGUMENTS}) -> ({TYPE} {{pipeline.role = "output", pipeline.combine = "concat"}}) attributes {{layers = ["a", "b", "c"]}} {{
+    return f"""pipeline.graph @step({ARGUMENTS}) -> ({TYPE} {{pipeline.role = "output", pipeline.combine = "concat"}}) attributes {{layers = ["a", "b", "c", "d"]}} {{
   %a = pipeline.node "a.F" @dot phase F layer 0(%x, %w) {node}
   %b = pipeline.node "b.F" @dot phase F layer 1(%a, %w) {node}
-  %again = pipeline.node "b.F.1" @dot phase F layer 1(%a, %b) {node}
-  %y = pipeline.node "c.F" @dot phase F layer 2(%again, %w) {node}
+  %c = pipeline.node "c.F" @dot phase F layer 2(%a, %b) {node}
+  %more = pipeline.node "c.F.1" @sum phase F layer 2(%a, %c, %b) {cost} : ({TYPE}, {TYPE}, {TYPE}) -> {TYPE}
+  %y = pipeline.node "d.F" @dot phase F layer 3(%more, %w) {node}
   pipeline.yield %y results [0] : {TYPE}
 }}
 func.func private @dot(%l: {TYPE}, %r: {TYPE}) -> {TYPE} {{{MAKES}
 {product("v", "l", "r")}
+  return %v : {TYPE}
+}}
+func.func private @sum(%l: {TYPE}, %m: {TYPE}, %r: {TYPE}) -> {TYPE} {{
+  %empty = tensor.empty() : {TYPE}
+  %v = linalg.generic {{indexing_maps = [{", ".join(4 * ["affine_map<(i, j) -> (i, j)>"])}], iterator_types = ["parallel", "parallel"]}}
+      ins(%l, %m, %r : {TYPE}, {TYPE}, {TYPE}) outs(%empty : {TYPE}) {{
+  ^bb0(%a: f32, %b: f32, %c: f32, %o: f32):
+    %d = arith.addf %a, %b : f32
+    %e = arith.addf %d, %c : f32
+    linalg.yield %e : f32
+  }} -> {TYPE}
   return %v : {TYPE}
 }}"""
 
@@ -73,5 +85,6 @@ def test_values_that_skip_layers_wait_in_memory(tmp_path, layers):
 
 
 def test_values_that_two_nodes_of_a_layer_read_count_once(tmp_path):
+    """While the second node of layer 2 runs, there are its three inputs and its result."""
     counted, taken = memory(tmp_path, twice())
-    assert counted == taken == (5 + 3) * SIZE
+    assert counted == taken == (5 + 4) * SIZE
