@@ -281,7 +281,9 @@ def Pipeline_ProgramOp : Pipeline_Op<"program", [
     - (program_c2) stages are numbered 0, 1, 2, … in order;
     - (program_c3) every layer of the graph lies on exactly one stage;
     - (program_c4) every device of a stage is a device of the cluster, and a stage names each once;
-    - (program_c5) a boundary names a node, one of its results with the stated type, and two stages of the program.
+    - (program_c5) a boundary names a node, one of its results with the stated type, and two stages of the program;
+    - (program_c6) all stages have a `gang_stage` or none has; the first has 0, and each other one the same as the stage
+      before it or one more.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$graph, FlatSymbolRefAttr:$cluster,
                        I64Attr:$microbatches, OptionalAttr<Pipeline_PlanAttr>:$plan,
@@ -302,6 +304,10 @@ def Pipeline_StageOp : Pipeline_Op<"stage", [HasParent<"ProgramOp">]> {
     it computes again. `offload` lists the layers whose stashes wait for the backward in the memory of the device's
     host. `bound_by` says what its pace or size is limited by: compute, channel, all-reduce or memory.
 
+    If layers are split over shards, a stage has one level of one shard, and `gang_stage` is the stage of the pipeline that
+    it is a part of. All stages with one number are a stage of the pipeline, on the devices of a gang; schedules order these
+    stages, and each device runs its own levels of one in turn. Without it, schedules order the stages themselves.
+
     `replica_of`, left by `pipeline-split-replicas`, is five numbers: the stage of which this one was a replica, its
     number among the replicas, their number, its samples of a microbatch, and all samples of a microbatch.
 
@@ -320,7 +326,8 @@ def Pipeline_StageOp : Pipeline_Op<"stage", [HasParent<"ProgramOp">]> {
   let arguments = (ins I64Attr:$index, TypedArrayAttrBase<FlatSymbolRefAttr, "devices">:$devices,
                        DenseI64ArrayAttr:$layers, UnitAttr:$recompute, OptionalAttr<StrAttr>:$bound_by,
                        OptionalAttr<DenseI64ArrayAttr>:$rows, OptionalAttr<DenseI64ArrayAttr>:$replica_of,
-                       OptionalAttr<DenseI64ArrayAttr>:$levels, OptionalAttr<DenseI64ArrayAttr>:$offload);
+                       OptionalAttr<DenseI64ArrayAttr>:$levels, OptionalAttr<DenseI64ArrayAttr>:$offload,
+                       OptionalAttr<I64Attr>:$gang_stage);
   let assemblyFormat = "$index `on` $devices `layers` $layers attr-dict";
   let hasVerifier = 1;
 }

@@ -49,6 +49,13 @@ std::vector<std::vector<int64_t>> ranksOfStages(ProgramOp program) {
   return ranks;
 }
 
+GangStages gangStagesOf(ProgramOp program) {
+  GangStages stated;
+  for (StageOp stage : stagesOf(program))
+    stated.push_back(stage.getGangStage());
+  return stated;
+}
+
 bool hasReplicas(ProgramOp program) {
   return areReplicas(ranksOfStages(program));
 }

@@ -30,6 +30,7 @@ Plan planOf(ProgramOp program) {
     for (auto device : op.getDevices().getAsRange<FlatSymbolRefAttr>())
       stage.devices.push_back(numbers.lookup(device.getValue()));
     stage.recompute = op.getRecompute();
+    stage.gangStage = op.getGangStage();
     if (auto offload = op.getOffload())
       stage.offload.assign(offload->begin(), offload->end());
     plan.stages.push_back(std::move(stage));

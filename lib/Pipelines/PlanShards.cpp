@@ -14,7 +14,6 @@
 #include "stagewright/Scheduling/Generators.h"
 #include "stagewright/Support/DeviceGroups.h"
 #include <numeric>
-#include <set>
 
 namespace stagewright {
 
@@ -35,6 +34,18 @@ struct Groups {
 };
 } // namespace
 
+static LogicalResult failUnknown(Location loc, const CompileOptions &options) {
+  return emitError(loc)
+         << "layers that are split over shards take a schedule by its name, "
+         << "such as " << kOfLevels << ", not '" << options.schedule << "'";
+}
+
+static LogicalResult failSearched(Location loc, const CompileOptions &options) {
+  return emitError(loc) << "'" << options.schedule << "' searches an order "
+                        << "for stages that are not split; with shards "
+                        << "give a schedule such as " << kOfStages;
+}
+
 /// The gangs that `options` ask for.
 static FailureOr<Groups> groupsOf(Location loc, const CompileOptions &options) {
   Groups groups;
@@ -45,9 +56,7 @@ static FailureOr<Groups> groupsOf(Location loc, const CompileOptions &options) {
   groups.copies = options.dataParallel.value_or(1);
   auto generator = findGenerator(options.schedule);
   if (!generator && options.schedule != "plan")
-    return emitError(loc)
-           << "layers that are split over shards take a schedule by its name, "
-           << "such as " << kOfLevels << ", not '" << options.schedule << "'";
+    return failUnknown(loc, options);
   if (generator)
     groups.schedule = options.schedule;
   if (groups.stages == 1)
@@ -63,9 +72,7 @@ static FailureOr<Groups> groupsOf(Location loc, const CompileOptions &options) {
       (groups.chunks == 1 && groups.placement == Placement::Linear) ||
       (groups.chunks == 2 && groups.placement == Placement::V);
   if (generator->isSearched)
-    return emitError(loc) << "'" << options.schedule << "' searches an order "
-                          << "for stages that are not split; with shards "
-                          << "give a schedule such as 1f1b";
+    return failSearched(loc, options);
   if (!isPlaced)
     return emitError(loc) << "stages of shards go around the devices or back, "
                           << "as for 1f1b, interleaved or zb-v; '"
@@ -100,21 +107,17 @@ devicesOf(Location loc, const CompileOptions &options, ArrayRef<int64_t> ways) {
   return std::move(*groups);
 }
 
-/// Whether common devices connect all stages, directly or by way of others.
-static bool areOneGang(const std::vector<std::vector<int64_t>> &devices) {
-  std::set<int64_t> seen(devices.front().begin(), devices.front().end());
-  std::vector<bool> isReached(devices.size());
-  for (bool grows = true; grows;) {
-    grows = false;
-    for (auto [own, reached] : llvm::zip_equal(devices, isReached)) {
-      if (reached ||
-          llvm::none_of(own, [&](int64_t it) { return seen.contains(it); }))
-        continue;
-      seen.insert(own.begin(), own.end());
-      reached = grows = true;
-    }
-  }
-  return llvm::all_of(isReached, [](bool reached) { return reached; });
+/// Whether any two stages have a common device, so that no two can work at the
+/// same time.
+static bool
+haveCommonDevices(const std::vector<std::vector<int64_t>> &devices) {
+  for (size_t a = 0; a < devices.size(); ++a)
+    for (size_t b = 0; b < a; ++b)
+      if (llvm::none_of(devices[a], [&](int64_t device) {
+            return llvm::is_contained(devices[b], device);
+          }))
+        return false;
+  return true;
 }
 
 /// The plan for stages with numbers of shards of their own.
@@ -122,16 +125,11 @@ static FailureOr<std::string> planUnequal(pipeline::GraphOp graph,
                                           const CompileOptions &options,
                                           ArrayRef<int64_t> ways) {
   Location loc = graph.getLoc();
-  CompileOptions asked = options;
-  asked.stages = int64_t(ways.size());
-  FailureOr<Groups> groups = groupsOf(loc, asked);
-  if (failed(groups))
-    return failure();
-  if (groups->placement != Placement::Linear || groups->chunks != 1)
-    return emitError(loc)
-           << "'" << options.schedule << "' has several stages per device, "
-           << "which need stages with equal numbers of shards, but these are "
-           << options.stageShards << "; give a schedule such as 1f1b";
+  auto generator = findGenerator(options.schedule);
+  if (!generator && options.schedule != "plan")
+    return failUnknown(loc, options);
+  if (generator && generator->isSearched)
+    return failSearched(loc, options);
   FailureOr<std::optional<Cluster>> cluster = pipeline::findCluster(
       graph->getParentOfType<ModuleOp>(), options.cluster);
   if (failed(cluster))
@@ -155,9 +153,9 @@ static FailureOr<std::string> planUnequal(pipeline::GraphOp graph,
   FailureOr<std::vector<ShardLevel>> levels = levelsOf(graph, ways);
   if (failed(levels))
     return failure();
-  StagesOfShards stages{{}, groups->schedule};
-  if (options.schedule == "plan" && areOneGang(*where))
-    stages.schedule = kOfLevels;
+  StagesOfShards stages{{}, options.schedule};
+  if (!generator)
+    stages.schedule = haveCommonDevices(*where) ? kOfLevels : kOfStages;
   for (auto [end, group] : llvm::zip_equal(endsOfStages(*levels), *where)) {
     GroupStage &own = stages.stages.emplace_back();
     own.end = end;

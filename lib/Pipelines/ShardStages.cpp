@@ -67,7 +67,7 @@ std::string toJson(pipeline::GraphOp graph, const Problem &problem,
           std::min(asked, int64_t(problem.layers[layer].levels.size())));
     }
   };
-  for (const GroupStage &stage : plan.stages) {
+  for (auto [number, stage] : llvm::enumerate(plan.stages)) {
     for (first = level; level < stage.end; ++level) {
       bool hasTail = level + 1 < stage.end && levels[level + 1].joinsHead;
       size_t ways = levels[level].layers.size();
@@ -84,6 +84,8 @@ std::string toJson(pipeline::GraphOp graph, const Problem &problem,
           devices.push_back(problem.cluster.devices[group * ways + shard].name);
         llvm::json::Object object{{"nodes", std::move(names)},
                                   {"devices", std::move(devices)}};
+        if (plan.stages.size() > 1)
+          object["gang_stage"] = int64_t(number);
         if (!stage.recompute.empty())
           object["levels"] = std::move(again);
         list.push_back(std::move(object));

@@ -28,6 +28,13 @@ std::string Plan::orderName() const {
   return schedule.empty() ? toString(order) : schedule;
 }
 
+GangStages gangStagesOf(const Plan &plan) {
+  GangStages stated;
+  for (const StagePlan &stage : plan.stages)
+    stated.push_back(stage.gangStage);
+  return stated;
+}
+
 /// Names a stage in an error.
 static std::string nameOf(size_t stage) {
   return "stage " + std::to_string(stage) + " of the plan";
@@ -128,6 +135,23 @@ static Status checkStage(const Problem &problem, const Plan &plan,
   return checkRows(problem, stage, number);
 }
 
+/// Checks the numbers of the stages of a pipeline of gangs.
+static Status checkGangStages(const Plan &plan) {
+  GangStages stated = gangStagesOf(plan);
+  std::optional<size_t> wrong = firstWrong(stated);
+  if (!wrong)
+    return {};
+  auto textOf = [&](size_t stage) {
+    return stated[stage] ? "'gang_stage' " + std::to_string(*stated[stage])
+                         : std::string("no 'gang_stage'");
+  };
+  return Error{
+      nameOf(*wrong) + " has " + textOf(*wrong) +
+      (*wrong == 0 ? "" : ", the one before it " + textOf(*wrong - 1)) +
+      "; give it to all stages or none, first 0, then the same as "
+      "that of the stage before or one more"};
+}
+
 /// Checks that every layer is on exactly one stage; fills `stageOf`.
 static Status checkCover(const Problem &problem, const Plan &plan,
                          std::vector<int64_t> &stageOf) {
@@ -198,6 +222,8 @@ Status verifyStages(const Problem &problem, const Plan &plan) {
   for (size_t s = 0; s < plan.stages.size(); ++s)
     if (Status status = checkStage(problem, plan, s); !status)
       return status;
+  if (Status status = checkGangStages(plan); !status)
+    return status;
   std::vector<int64_t> stageOf;
   if (Status status = checkCover(problem, plan, stageOf); !status)
     return status;

@@ -7,125 +7,71 @@
 
 #include "stagewright/Scheduling/Gangs.h"
 #include <algorithm>
+#include <cassert>
 #include <map>
 #include <numeric>
 #include <set>
-#include <utility>
+#include <tuple>
 
 namespace stagewright {
 
-/// The gangs of `ways` ranks; none unless some gang has consecutive levels,
-/// since otherwise stages just go round the ranks one by one.
-static std::optional<Gangs> gangsOf(const ReplicaRanks &ranks, int64_t ways) {
-  Gangs gangs;
-  gangs.ways = ways;
-  int64_t stages = ranks.size();
-  if (stages % ways != 0)
-    return std::nullopt;
-  bool hasLevels = false;
-  for (int64_t level = 0; level < stages; level += ways) {
-    int64_t gang = ranks[level][0] / ways;
-    for (int64_t shard = 0; shard < ways; ++shard)
-      if (ranks[level + shard][0] != gang * ways + shard)
+std::optional<size_t> firstWrong(const GangStages &stated) {
+  for (size_t stage = 0; stage < stated.size(); ++stage) {
+    if (stated[stage].has_value() != stated[0].has_value())
+      return stage;
+    int64_t own = stated[stage].value_or(0);
+    int64_t before = stage == 0 ? 0 : stated[stage - 1].value_or(0);
+    if (own != before && (stage == 0 || own != before + 1))
+      return stage;
+  }
+  return std::nullopt;
+}
+
+std::optional<std::vector<int64_t>> Gangs::numbers() const {
+  std::map<std::vector<int64_t>, int64_t> known;
+  std::set<int64_t> seen; // The ranks of known gangs.
+  std::vector<int64_t> result;
+  for (const std::vector<int64_t> &own : ranks) {
+    auto [entry, isNew] = known.try_emplace(own, int64_t(known.size()));
+    for (int64_t rank : own)
+      if (isNew && !seen.insert(rank).second)
         return std::nullopt;
-    bool goesOn = !gangs.ranks.empty() && gangs.ranks.back() == gang;
-    hasLevels |= goesOn;
-    if (!goesOn) {
-      gangs.ranks.push_back(gang);
-      gangs.ends.push_back(level);
-    }
-    gangs.ends.back() = level + ways;
+    result.push_back(entry->second);
   }
-  return hasLevels && gangs.ranks.size() > 1 ? std::optional(gangs)
-                                             : std::nullopt;
+  return result;
 }
 
-/// The gangs of a pipeline that goes to each of them once; none if all ranks
-/// are in one gang, or no gang has several ranks with several levels.
-static std::optional<Gangs> gangsInARow(const ReplicaRanks &ranks) {
-  std::map<int64_t, size_t> last; // By rank: its last stage.
-  for (size_t stage = 0; stage < ranks.size(); ++stage)
-    last[ranks[stage][0]] = stage;
-  Gangs gangs;
-  gangs.ways = 0;
-  bool hasLevels = false, isSingle = false; // The last gang has one level.
-  for (size_t first = 0; first < ranks.size();) {
-    size_t end = first + 1;
-    for (size_t stage = first; stage < end; ++stage)
-      end = std::max(end, last[ranks[stage][0]] + 1);
-    bool wasSingle = std::exchange(isSingle, end == first + 1);
-    hasLevels |= std::any_of(
-        ranks.begin() + ptrdiff_t(first), ranks.begin() + ptrdiff_t(end),
-        [&](const auto &stage) { return stage[0] != ranks[first][0]; });
-    if (!(wasSingle && isSingle)) {
-      gangs.ranks.push_back(int64_t(gangs.ranks.size()));
-      gangs.ends.push_back(0);
-    }
-    gangs.ends.back() = int64_t(end);
-    first = end;
-  }
-  return hasLevels && gangs.ranks.size() > 1 ? std::optional(gangs)
-                                             : std::nullopt;
-}
-
-static std::vector<int64_t> firstsOf(const ReplicaRanks &ranks) {
-  std::vector<int64_t> firsts;
-  for (const std::vector<int64_t> &stage : ranks)
-    firsts.push_back(stage[0]);
-  return firsts;
-}
-
-std::optional<Gangs> gangsOf(const ReplicaRanks &ranks) {
-  // Parallel pipelines have equal gangs, so the first one is enough.
-  size_t copies = ranks.empty() ? 0 : ranks[0].size();
-  if (copies == 0 ||
-      std::any_of(ranks.begin(), ranks.end(),
-                  [&](const auto &stage) { return stage.size() != copies; }))
-    return std::nullopt;
-  // A gang has at most as many ranks as precede the first repeated rank.
-  std::set<int64_t> seen;
-  for (const std::vector<int64_t> &stage : ranks)
-    if (!seen.insert(stage[0]).second)
-      break;
+Result<Gangs> gangsOf(const ReplicaRanks &ranks, const GangStages &stated) {
+  assert(ranks.size() == stated.size() && !ranks.empty());
+  if (std::optional<size_t> wrong = firstWrong(stated))
+    return Error{"stage " + std::to_string(*wrong) +
+                 " has no number of its stage of the pipeline that follows "
+                 "that of the stage before"};
+  size_t copies = ranks.front().size();
+  auto isOther = [&](const auto &own) { return own.size() != copies; };
+  auto other = std::find_if(ranks.begin(), ranks.end(), isOther);
+  if (other != ranks.end())
+    return Error{"stage " + std::to_string(other - ranks.begin()) + " has " +
+                 std::to_string(other->size()) + " devices, but stage 0 has " +
+                 std::to_string(copies) +
+                 "; copies of a pipeline of shards have all of its stages, so "
+                 "give each stage as many devices"};
   if (copies > 1 && !areReplicas(ranks))
-    return std::nullopt;
-  std::optional<Gangs> inARow = gangsInARow(ranks), found;
-  for (int64_t ways = 2; !found && ways <= int64_t(seen.size()); ++ways) {
-    found = gangsOf(ranks, ways);
-    // Gangs to which a pipeline in a row goes several times are parts of gangs.
-    if (found && inARow &&
-        !std::is_sorted(found->ranks.begin(), found->ranks.end()))
-      found.reset();
-  }
-  if (!found)
-    found = copies == 1 ? inARow : std::nullopt;
-  if (found)
-    found->rankOf = firstsOf(ranks);
-  return found;
-}
-
-Gangs oneGang(const ReplicaRanks &ranks) {
+    return Error{"copies of a pipeline of shards share devices; stages that "
+                 "share a device must share all of theirs, in one order"};
   Gangs gangs;
-  gangs.ways = 0;
-  gangs.ranks = {0};
-  gangs.ends = {int64_t(ranks.size())};
-  gangs.rankOf = firstsOf(ranks);
-  return gangs;
-}
-
-Gangs turnedBack(Gangs gangs) {
-  size_t last = gangs.ranks.size() / 2;
-  for (size_t stage = 0; stage < gangs.ranks.size(); ++stage)
-    if (gangs.ways == 0 || gangs.ranks.size() % 2 == 0 ||
-        gangs.ranks[stage] != int64_t(std::min(stage, 2 * last - stage)))
-      return gangs;
-  int64_t first = last == 0 ? 0 : gangs.ends[last - 1];
-  int64_t levels = (gangs.ends[last] - first) / gangs.ways;
-  if (levels < 2)
-    return gangs;
-  gangs.ranks.insert(gangs.ranks.begin() + int64_t(last), int64_t(last));
-  gangs.ends.insert(gangs.ends.begin() + int64_t(last),
-                    first + levels / 2 * gangs.ways);
+  for (size_t stage = 0; stage < ranks.size(); ++stage) {
+    gangs.rankOf.push_back(ranks[stage].front());
+    size_t own = size_t(stated[stage].value_or(0));
+    gangs.ranks.resize(own + 1);
+    gangs.ends.resize(own + 1);
+    gangs.ranks[own].push_back(ranks[stage].front());
+    gangs.ends[own] = int64_t(stage) + 1;
+  }
+  for (std::vector<int64_t> &own : gangs.ranks) {
+    std::sort(own.begin(), own.end());
+    own.erase(std::unique(own.begin(), own.end()), own.end());
+  }
   return gangs;
 }
 
@@ -149,6 +95,120 @@ Schedule runInGangs(const Schedule &schedule, const Gangs &gangs) {
             {action.kind, stage, action.microbatch});
     }
   return all;
+}
+
+namespace {
+/// Merges the orders of the stages of a pipeline into one.
+class Merger {
+public:
+  /// Of forwards that could start, those of earlier stages come first if
+  /// `byStage.forwards`, and of backwards those of later stages if
+  /// `byStage.backwards`; else those of older microbatches.
+  struct ByStage {
+    bool forwards, backwards;
+  };
+  Merger(const Schedule &schedule, const Gangs &gangs, ByStage byStage)
+      : orders(schedule.ranks), gangs(gangs), byStage(byStage),
+        next(orders.size()),
+        forwards(orders.size(), Ends(size_t(schedule.microbatches))),
+        backwards(forwards) {}
+
+  Order run();
+  int64_t end() const { return last; }
+
+private:
+  using Time = int64_t;
+  using Ends = std::vector<std::optional<Time>>; ///< By microbatch.
+
+  std::optional<Time> arrivalOf(const Action &action) const;
+  void start(const Action &action, Time time);
+
+  const std::vector<Order> &orders; ///< By stage.
+  const Gangs &gangs;
+  ByStage byStage;
+  std::vector<size_t> next; ///< By stage: the next action of its order.
+  std::vector<Ends> forwards, backwards; ///< By stage: of F, and of B or I.
+  std::map<int64_t, Time> free;          ///< By rank.
+  Time last = 0;                         ///< The end of the last action.
+};
+} // namespace
+
+static bool isGradient(ActionKind kind) {
+  return kind == ActionKind::Backward || kind == ActionKind::InputGradient;
+}
+
+/// When the value of another stage that `action` needs is there; none: the
+/// action that makes it has not started.
+std::optional<int64_t> Merger::arrivalOf(const Action &action) const {
+  auto stage = size_t(action.stage), microbatch = size_t(action.microbatch);
+  if (action.kind == ActionKind::Forward && stage > 0)
+    return forwards[stage - 1][microbatch];
+  if (isGradient(action.kind) && stage + 1 < orders.size())
+    return backwards[stage + 1][microbatch];
+  return 0;
+}
+
+void Merger::start(const Action &action, Time time) {
+  auto stage = size_t(action.stage), microbatch = size_t(action.microbatch);
+  time += action.kind == ActionKind::Backward ? 2 : 1;
+  for (int64_t rank : gangs.ranks[stage])
+    free[rank] = time;
+  last = std::max(last, time);
+  if (action.kind == ActionKind::Forward)
+    forwards[stage][microbatch] = time;
+  if (isGradient(action.kind))
+    backwards[stage][microbatch] = time;
+}
+
+Order Merger::run() {
+  Order merged;
+  size_t count = 0;
+  for (const Order &order : orders)
+    count += order.size();
+  while (merged.size() < count) {
+    // Start, kind, microbatch and stage; then the stage again.
+    using Place = std::tuple<Time, int, int64_t, int64_t, size_t>;
+    std::optional<Place> best;
+    for (size_t stage = 0; stage < orders.size(); ++stage) {
+      if (next[stage] == orders[stage].size())
+        continue;
+      const Action &action = orders[stage][next[stage]];
+      std::optional<Time> time = arrivalOf(action);
+      if (!time)
+        continue;
+      for (int64_t rank : gangs.ranks[stage])
+        time = std::max(*time, free[rank]);
+      int kind = isGradient(action.kind)              ? 0
+                 : action.kind == ActionKind::Forward ? 1
+                                                      : 2;
+      bool skipsAge =
+          (kind == 0 && byStage.backwards) || (kind == 1 && byStage.forwards);
+      int64_t age = skipsAge ? 0 : action.microbatch;
+      int64_t turn = int64_t(stage) * (kind == 1 && skipsAge ? 1 : -1);
+      Place place = {*time, kind, age, turn, stage};
+      best = std::min(best.value_or(place), place);
+    }
+    assert(best && "the orders of the stages wait for one another");
+    size_t stage = std::get<4>(*best);
+    merged.push_back(orders[stage][next[stage]++]);
+    start(merged.back(), std::get<0>(*best));
+  }
+  return merged;
+}
+
+Schedule runMerged(const Schedule &schedule, const Gangs &gangs) {
+  Schedule one = {schedule.kind, schedule.stages, schedule.microbatches, {}};
+  std::optional<int64_t> end;
+  for (bool forwards : {false, true})
+    for (bool backwards : {false, true}) {
+      Merger merger(schedule, gangs, {forwards, backwards});
+      Order order = merger.run();
+      if (end && merger.end() >= *end)
+        continue;
+      end = merger.end();
+      one.ranks = {std::move(order)};
+    }
+  return runInGangs(one, gangs);
 }
 
 } // namespace stagewright

@@ -1,6 +1,7 @@
 """Stages of a pipeline with different numbers of shards."""
 
 import json
+import re
 import subprocess
 import sys
 
@@ -72,6 +73,36 @@ def artifact_of(folder, artifact, counts, hints, *flags):
 def test_stages_with_different_numbers_of_shards_agree_with_jax(tmp_path, imported, model, counts, hints, flags):   # noqa: F811
     folder = imported(model)
     agrees_with_jax(artifact_of(folder, tmp_path / "step.swx", counts, hints, *flags), folder)
+
+
+PLACES = [   # Devices of the stages, and schedules; None: the default.
+    ("0-1;2-3;0-1", (None, "gpipe", "zb-h1", "looped-bfs", "looped-zb")),   # the pipeline returns to a group
+    ("0-1;0-1", (None, "1f1b", "zb-h1", "interleaved", "looped-zb", "zb-v")),
+    ("0-1;2-3;2-3;0-1", ("zb-v", "1f1b")), ("0-1;2-3;0-1;2-3", ("interleaved",)),
+    ("0;1", (None, "zb-h1")), ("0;1;0", (None, "zb-h2")),
+    ("0-1;1-2;2-3", (None, "levels")), ("0,1,3;2,3", (None, "1f1b")), ("0-2;1;0,2", (None, "zb-h1")),
+]
+
+
+@pytest.mark.parametrize("devices, schedule", [(devices, own) for devices, schedules in PLACES for own in schedules])
+def test_stages_that_share_devices_agree_with_jax(tmp_path, imported, devices, schedule):   # noqa: F811
+    folder = imported("gpt.py:gpt_deep")
+    counts = [sum(int((own.split("-") * 2)[1]) - int(own.split("-")[0]) + 1 for own in group.split(",")) for group in devices.split(";")]
+    flags = () if schedule is None else (f"--schedule={schedule}",)
+    artifact = artifact_of(folder, tmp_path / "step.swx", counts, HEADS, f"--stage-devices={devices}", *flags)
+    agrees_with_jax(artifact, folder)
+
+
+@pytest.mark.parametrize("devices, counts, most", (("0-1;2-3;0-1", "2,2,2", 0.85), ("0;1", "1,1", 0.75), ("0-1;1-2;2-3", "2,2,2", 0.95)))
+def test_microbatches_overlap(tmp_path, imported, devices, counts, most):   # noqa: F811
+    """Eight microbatches are expected to take less than eight times as long as one: stages without a common device work at the same
+    time."""
+    def step(microbatches):
+        said = tool("pp-compile", imported("gpt.py:gpt_deep") / "step.mlir", "--cluster=local:4", f"--tensor-parallel={counts}",
+                    f"--stage-devices={devices}", f"--shard={GPT}", f"--microbatches={microbatches}", "-o", tmp_path / "step.swx")
+        return float(re.search(r"predicted step ([\d.]+) ms", said)[1])
+
+    assert step(8) < most * 8 * step(1)
 
 
 @MPI

@@ -27,6 +27,10 @@ llvm::SmallVector<llvm::StringRef> devicesOfRanks(ProgramOp program);
 /// microbatch only the first device is a rank.
 std::vector<std::vector<int64_t>> ranksOfStages(ProgramOp program);
 
+/// By stage: the stage of a pipeline of gangs that it is a part of, if the
+/// program states it.
+GangStages gangStagesOf(ProgramOp program);
+
 /// Whether some stage has replicas that take microbatches in turn, and stages
 /// that share a rank have the same ranks in the same order. Replica i of n runs
 /// the microbatches m with m mod n = i.

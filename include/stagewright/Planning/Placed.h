@@ -56,17 +56,18 @@ ScheduleShape shapeOf(const Generator &generator,
 Result<StagePlacement>
 placementOf(const std::vector<std::vector<int64_t>> &ranks);
 
-/// The gangs of stages on `ranks`. Shards of stages that share devices, in an
-/// order for which there is no other placement, are one gang.
-std::optional<Gangs> gangsFor(const ReplicaRanks &ranks, bool areShards);
-
-/// The schedule of `generator` for the pipeline of `gangs`, on all ranks of its
-/// stages, including several pipelines side by side. `shape` gives the
-/// microbatches, the group and whether there are backwards. Hops and costs are
-/// not passed on, so a generator that searches cannot be used.
-Result<Schedule> generateInGangs(const Generator &generator, Gangs gangs,
-                                 ScheduleShape shape,
-                                 const ReplicaRanks &ofStages);
+/// The schedule of `generator` for the pipeline that the stages on `ranks` are
+/// parts of, as `stated`, on all of these ranks, including several pipelines
+/// side by side. Gangs are its ranks if they are placed as it requires. A
+/// generator for one stage per rank can also run gangs that share ranks or
+/// return (runMerged); one that goes by levels runs those of all stages in
+/// turn. `shape` gives the microbatches, the group and whether there are
+/// backwards. Hops and costs are not passed on, so a generator that searches
+/// cannot be used.
+Result<Schedule> generateInGangs(const Generator &generator,
+                                 const ReplicaRanks &ranks,
+                                 const GangStages &stated,
+                                 const ScheduleShape &shape);
 
 /// The scheduling problem of `stages`: seconds on the slower device if a stage
 /// has two, hops for all values that go from a stage to the next, bytes that a

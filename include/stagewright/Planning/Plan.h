@@ -13,6 +13,7 @@
 #define STAGEWRIGHT_PLANNING_PLAN_H
 
 #include "stagewright/Planning/Problem.h"
+#include "stagewright/Scheduling/Gangs.h"
 
 namespace stagewright {
 
@@ -42,6 +43,9 @@ struct StagePlan {
   /// devices = replicas * ways.
   std::vector<size_t> alternatives = {};
   int64_t ways = 1;
+  /// The stage of a pipeline of gangs that this one, a level of one shard, is a
+  /// part of (Gangs.h); none: stages are those of the pipeline.
+  std::optional<int64_t> gangStage = {};
   /// Samples of each replica, if they are not chosen by its speed.
   std::vector<int64_t> rows = {};
 
@@ -86,6 +90,9 @@ struct Plan {
   /// Name of the schedule, or of `order` if there is none.
   std::string orderName() const;
 };
+
+/// By stage: its StagePlan::gangStage.
+GangStages gangStagesOf(const Plan &plan);
 
 /// Checks that `plan` solves `problem`: every layer is on one stage, no device
 /// is twice in a stage, the requests for stages and the limit on replicas are

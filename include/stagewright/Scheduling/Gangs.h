@@ -6,17 +6,16 @@
 //===----------------------------------------------------------------------===//
 //
 // The shards of layers are on several ranks: each level has one stage on each
-// of them. For a schedule such a group of ranks, a gang, is one rank, and the
-// consecutive levels that a microbatch passes on one gang are one stage. Here
-// 10 stages are 2 stages of a pipeline of two gangs:
+// of them. A stage of the pipeline is the consecutive levels that a microbatch
+// passes on one group of ranks, a gang; the plan states which it is for each
+// stage of a rank. Here 10 stages are 2 stages of a pipeline:
 //
-//   rank of stage    0 1 0 1 0 1   2 3 2 3
-//   stage of gangs   0             1
+//   rank of stage           0 1 0 1 0 1   2 3 2 3
+//   stage of the pipeline   0             1
 //
-// In a pipeline that goes to the last gang and back, two consecutive stages are
-// on the last gang. The ranks of the stages do not show where the first of the
-// two ends, and messages do not depend on it. So each gets half of the levels,
-// even if the plan was cut elsewhere to balance their times.
+// If any two gangs are equal or have no rank in common, a gang is one rank for
+// a schedule, whatever its size. Else no placement describes the pipeline, and
+// runMerged() orders it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,36 +27,48 @@
 
 namespace stagewright {
 
+/// By stage: the stage of the pipeline that it is a part of, if that is stated.
+using GangStages = std::vector<std::optional<int64_t>>;
+
+/// The first stage whose number breaks the rule: all stages state one or none
+/// does, the first states 0, and each other one the same as the stage before or
+/// one more. None if all follow it.
+std::optional<size_t> firstWrong(const GangStages &stated);
+
 struct Gangs {
-  /// Ranks per gang; the first rank of gang g is g * ways. 0 if gangs may have
-  /// different numbers of ranks; there are then as many stages as gangs.
-  int64_t ways = 1;
-  std::vector<int64_t> ranks;  ///< By stage of the gangs: its gang.
-  std::vector<int64_t> ends;   ///< By stage of the gangs: end of its stages.
+  std::vector<std::vector<int64_t>>
+      ranks;                   ///< By stage of the pipeline, sorted.
+  std::vector<int64_t> ends;   ///< By stage of the pipeline: end of its stages.
   std::vector<int64_t> rankOf; ///< By stage of the ranks.
+
+  /// By stage of the pipeline: the number of its gang, in the order of their
+  /// first stages. None if two gangs that are not equal have a common rank.
+  std::optional<std::vector<int64_t>> numbers() const;
 };
 
-/// The gangs of stages on `ranks`, for the first of several parallel pipelines.
-/// None unless there are at least two gangs, some gang runs consecutive levels,
-/// and every stage has one rank in each of the parallel pipelines. In a
-/// pipeline that goes to each gang once, gangs may have different numbers of
-/// ranks. Consecutive ranks with one stage each are then one gang: the stages
-/// do not show where one of several gangs with a single level ends.
-std::optional<Gangs> gangsOf(const ReplicaRanks &ranks);
+/// The gangs of stages on `ranks`, which are parts of `stated`, for the first
+/// of several parallel pipelines. Fails if the numbers break the rule of
+/// firstWrong(), or if a stage does not have one rank in each pipeline.
+Result<Gangs> gangsOf(const ReplicaRanks &ranks, const GangStages &stated);
 
-/// All ranks as one gang: each runs all of its stages of a microbatch in turn.
-Gangs oneGang(const ReplicaRanks &ranks);
-
-/// `gangs`; if the pipeline goes to the last gang and back, and its stage on
-/// the last gang has several levels, that stage is cut in two.
-Gangs turnedBack(Gangs gangs);
-
-/// Expands `schedule`, whose stages are those of `gangs`, to ranks: each rank
-/// of a gang runs its own stages, in forward order for F and R, else reversed.
-/// Since no stage waits for a stage that its gang runs later, and all ranks of
-/// a gang have the same order, ranks wait for one another only as gangs do.
-/// Paired actions become separate.
+/// Expands `schedule`, whose stages are those of the pipeline of `gangs`, to
+/// ranks: each rank of a gang runs its own stages, in forward order for F and
+/// R, else reversed. Since no stage waits for a stage that its gang runs later,
+/// and all ranks of a gang have the same order, ranks wait for one another only
+/// as gangs do. Paired actions become separate.
 Schedule runInGangs(const Schedule &schedule, const Gangs &gangs);
+
+/// The same for a `schedule` that has a rank for each stage of the pipeline,
+/// though gangs have ranks in common, or run several of the stages. Each stage
+/// keeps its order. An action starts as soon as what it waits for is there and
+/// all ranks of its gang are free, if all take equal times, or B twice that. Of
+/// several that could start, backwards come first, then forwards, and of these
+/// older microbatches; or, if all then end earlier, backwards of later stages,
+/// or forwards of earlier ones. Each rank runs its actions in the order of
+/// these starts. That is one order for all ranks in which no action precedes
+/// one that it waits for, so no ranks wait for one another in a cycle. Time
+/// O(actions * stages * ranks of a gang).
+Schedule runMerged(const Schedule &schedule, const Gangs &gangs);
 
 } // namespace stagewright
 

@@ -221,6 +221,9 @@ struct Generator {
   Result<Schedule> (*generate)(const ScheduleShape &shape);
   bool anyStages = false;  ///< Some ranks may have one chunk fewer.
   bool isSearched = false; ///< Searches by costs; any placement but Twin.
+  /// Whether it goes through the levels of shards one by one, in whichever
+  /// stage of a pipeline they are.
+  bool goesByLevels = false;
 };
 
 /// All generators except `levels` and those that search, in the order of the

@@ -77,12 +77,11 @@ static Result<Schedule> scheduleOf(const Problem &problem, const Problem &first,
                                    const Network &network,
                                    const Generator &generator, const Plan &plan,
                                    const Ranks &ranks) {
-  if (std::optional<Gangs> gangs =
-          gangsFor(ranks.ofStages, problem.model.sharesRings)) {
+  if (GangStages stated = gangStagesOf(plan); stated.front()) {
     ScheduleShape shape;
     shape.microbatches = problem.microbatches;
     shape.forwardOnly = problem.forwardOnly;
-    return generateInGangs(generator, *gangs, shape, ranks.ofStages);
+    return generateInGangs(generator, ranks.ofStages, stated, shape);
   }
   std::vector<StagePlan> firsts = plan.stages;
   std::vector<std::vector<int64_t>> lie = ranks.ofStages;

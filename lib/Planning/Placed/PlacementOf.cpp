@@ -7,6 +7,7 @@
 
 #include "stagewright/Planning/Placed.h"
 #include <algorithm>
+#include <numeric>
 
 namespace stagewright {
 
@@ -78,43 +79,93 @@ placementOf(const std::vector<std::vector<int64_t>> &ranks) {
                "with chunks= and placement="};
 }
 
-std::optional<Gangs> gangsFor(const ReplicaRanks &ranks, bool areShards) {
-  std::optional<Gangs> gangs = gangsOf(ranks);
-  bool isOne = !gangs && areShards && !ranks.empty() &&
-               std::all_of(ranks.begin(), ranks.end(),
-                           [](const auto &own) { return own.size() == 1; }) &&
-               !placementOf(ranks);
-  return isOne ? oneGang(ranks) : gangs;
+/// "0, 1, 0": the gangs of the stages of a pipeline, or the ranks of each gang
+/// if gangs overlap, "0+1, 1+2".
+static std::string textOf(const Gangs &gangs) {
+  std::optional<std::vector<int64_t>> numbers = gangs.numbers();
+  std::string text;
+  for (size_t stage = 0; stage < gangs.ranks.size(); ++stage) {
+    text += stage == 0 ? "" : ", ";
+    if (numbers) {
+      text += std::to_string((*numbers)[stage]);
+      continue;
+    }
+    for (size_t i = 0; i < gangs.ranks[stage].size(); ++i)
+      text += (i == 0 ? "" : "+") + std::to_string(gangs.ranks[stage][i]);
+  }
+  return text;
 }
 
-Result<Schedule> generateInGangs(const Generator &generator, Gangs gangs,
-                                 ScheduleShape shape,
-                                 const ReplicaRanks &ofStages) {
+/// The placement of the stages of a pipeline of `gangs`, if each gang is one
+/// rank.
+static std::optional<StagePlacement> placementOf(const Gangs &gangs) {
+  std::optional<std::vector<int64_t>> numbers = gangs.numbers();
+  if (!numbers)
+    return std::nullopt;
+  std::vector<std::vector<int64_t>> ranks;
+  for (int64_t gang : *numbers)
+    ranks.push_back({gang});
+  Result<StagePlacement> where = placementOf(ranks);
+  return where ? std::optional(*where) : std::nullopt;
+}
+
+/// The schedule of `generator` for one pipeline.
+static Result<Schedule> generateInGangs(const Generator &generator,
+                                        const Gangs &gangs,
+                                        ScheduleShape shape) {
+  std::optional<StagePlacement> where = placementOf(gangs);
+  if (where && fits(generator, *where) &&
+      (where->ranks > 1 || !generator.goesByLevels)) {
+    shape.ranks = where->ranks;
+    shape.chunks = where->chunks;
+    shape.spare = where->spare;
+    Result<Schedule> made = generator.generate(shape);
+    return made ? runInGangs(*made, gangs) : made;
+  }
+  if (generator.goesByLevels) {
+    shape.chunks = int64_t(gangs.rankOf.size());
+    Result<Schedule> made = generator.generate(shape);
+    Gangs levels = gangs; // Each stage of a rank alone.
+    levels.ends.resize(gangs.rankOf.size());
+    std::iota(levels.ends.begin(), levels.ends.end(), 1);
+    return made ? runInGangs(*made, levels) : made;
+  }
+  if (generator.leastChunks == 1 && generator.placement != Placement::Twin) {
+    shape.ranks = int64_t(gangs.ranks.size());
+    Result<Schedule> made = generator.generate(shape);
+    return made ? runMerged(*made, gangs) : made;
+  }
+  bool isTwin = generator.placement == Placement::Twin;
+  return Error{"'" + std::string(generator.name) + "' wants " +
+               (isTwin ? "each stage of a pipeline on two gangs"
+                       : "the stages of a pipeline placed " +
+                             std::string(toString(generator.placement)) + ", " +
+                             std::to_string(generator.leastChunks) +
+                             (generator.mostChunks == 0 ? " or more" : "") +
+                             " on each gang") +
+               ", but they are on gangs " + textOf(gangs) +
+               "; take a schedule with one stage on each, such as 1f1b, or "
+               "place them otherwise"};
+}
+
+Result<Schedule> generateInGangs(const Generator &generator,
+                                 const ReplicaRanks &ranks,
+                                 const GangStages &stated,
+                                 const ScheduleShape &shape) {
   if (generator.isSearched)
     return Error{std::string(generator.name) +
                  " is not for stages that several devices share; take a "
                  "schedule that goes by a rule, such as 1f1b"};
-  if (generator.placement == Placement::V)
-    gangs = turnedBack(std::move(gangs));
-  std::vector<std::vector<int64_t>> ranks;
-  for (int64_t gang : gangs.ranks)
-    ranks.push_back({gang});
-  Result<StagePlacement> where = placementOf(ranks);
-  if (!where)
-    return where.error();
-  if (!fits(generator, *where))
-    return Error{demandOf(generator)};
-  shape.ranks = where->ranks;
-  shape.chunks = where->chunks;
-  shape.spare = where->spare;
-  auto make = [&](int64_t microbatches) -> Result<Schedule> {
-    shape.microbatches = microbatches;
-    Result<Schedule> made = generator.generate(shape);
-    return made ? runInGangs(*made, gangs) : made;
+  Result<Gangs> gangs = gangsOf(ranks, stated);
+  if (!gangs)
+    return gangs.error();
+  auto make = [&](int64_t microbatches) {
+    ScheduleShape own = shape;
+    own.microbatches = microbatches;
+    return generateInGangs(generator, *gangs, own);
   };
-  return pipelinesOf(ofStages) > 1
-             ? sideBySide(make, shape.microbatches, ofStages)
-             : make(shape.microbatches);
+  return pipelinesOf(ranks) > 1 ? sideBySide(make, shape.microbatches, ranks)
+                                : make(shape.microbatches);
 }
 
 } // namespace stagewright

@@ -28,6 +28,8 @@ static ordered_json stageToJson(const Problem &problem,
   result["replicas"] = int64_t(stage.devices.size()) / stage.ways;
   if (stage.ways != 1)
     result["ways"] = stage.ways;
+  if (stage.gangStage)
+    result["gang_stage"] = *stage.gangStage;
   for (size_t i = 0; i < stage.alternatives.size(); ++i)
     result["alternatives"].push_back(problem.layers[stage.layers[i]]
                                          .alternatives[stage.alternatives[i]]
@@ -172,6 +174,17 @@ public:
          ", which must divide the number of its devices, " +
          std::to_string(devices));
     return 1;
+  }
+
+  std::optional<int64_t> gangStage() {
+    auto value = object.find("gang_stage");
+    if (value == object.end())
+      return std::nullopt;
+    if (value->is_number_integer())
+      return value->get<int64_t>();
+    fail("has 'gang_stage' " + value->dump() +
+         ", expected the number of its stage of the pipeline");
+    return std::nullopt;
   }
 
   /// The list `key` with an entry for each of `layers`; null if it is absent,
@@ -321,6 +334,7 @@ Result<Plan> planFromJson(const std::string &text, const std::string &file,
     stage.devices = reader.numbers("devices", devices, "device of the cluster");
     stage.recompute = reader.flag("recompute");
     stage.ways = reader.ways(stage.devices.size());
+    stage.gangStage = reader.gangStage();
     stage.rows = reader.rows();
     std::vector<size_t> ways =
         reader.alternatives(problem, stage.layers, stage.ways);

@@ -76,7 +76,8 @@ std::span<const Generator> allGenerators() {
 /// allGenerators() does not have them.
 static constexpr Generator kOfPlans[] = {
     {"levels", "levels", Placement::Loop, 1, 0, false, false,
-     "shards: two microbatches at a time, level by level", generateLevels},
+     "shards: two microbatches at a time, level by level", generateLevels,
+     false, false, true},
     {"searched", "searched", Placement::Linear, 1, 0, false, false,
      "the best order found for a plan", generateSearched, false, true},
     {"searched-zb", "searched_zb", Placement::Linear, 1, 0, false, true,

@@ -249,3 +249,54 @@ pipeline.program @plan of @step on @local microbatches 1 {
   // expected-error @below {{runs its forward again and keeps nothing of it to offload; leave out 'recompute' or 'offload'}}
   pipeline.stage 0 on [@d0] layers [0] {offload = array<i64: 0>, recompute}
 }
+
+// -----
+
+// program_c6: only some stages have a number.
+pipeline.graph @step(%x: tensor<f32>) -> (tensor<f32>) attributes {layers = ["a", "b"]} {
+  pipeline.yield %x results [0] : tensor<f32>
+}
+pipeline.cluster @local { pipeline.device @d0 class "cpu-core" memory 1 node 0 flops 1.0 bandwidth 1.0 }
+pipeline.program @plan of @step on @local microbatches 1 {
+  pipeline.stage 0 on [@d0] layers [0] {gang_stage = 0 : i64}
+  // expected-error @below {{has no 'gang_stage', unlike the stage before; give it to all stages or to none}}
+  pipeline.stage 1 on [@d0] layers [1]
+}
+
+// -----
+
+// program_c6: the first has none.
+pipeline.graph @step(%x: tensor<f32>) -> (tensor<f32>) attributes {layers = ["a", "b"]} {
+  pipeline.yield %x results [0] : tensor<f32>
+}
+pipeline.cluster @local { pipeline.device @d0 class "cpu-core" memory 1 node 0 flops 1.0 bandwidth 1.0 }
+pipeline.program @plan of @step on @local microbatches 1 {
+  pipeline.stage 0 on [@d0] layers [0]
+  // expected-error @below {{has 'gang_stage', unlike the stage before}}
+  pipeline.stage 1 on [@d0] layers [1] {gang_stage = 0 : i64}
+}
+
+// -----
+
+// program_c6: the first is not 0.
+pipeline.graph @step(%x: tensor<f32>) -> (tensor<f32>) attributes {layers = ["a"]} {
+  pipeline.yield %x results [0] : tensor<f32>
+}
+pipeline.cluster @local { pipeline.device @d0 class "cpu-core" memory 1 node 0 flops 1.0 bandwidth 1.0 }
+pipeline.program @plan of @step on @local microbatches 1 {
+  // expected-error @below {{'gang_stage' must be 0, got 1}}
+  pipeline.stage 0 on [@d0] layers [0] {gang_stage = 1 : i64}
+}
+
+// -----
+
+// program_c6: a number is left out.
+pipeline.graph @step(%x: tensor<f32>) -> (tensor<f32>) attributes {layers = ["a", "b"]} {
+  pipeline.yield %x results [0] : tensor<f32>
+}
+pipeline.cluster @local { pipeline.device @d0 class "cpu-core" memory 1 node 0 flops 1.0 bandwidth 1.0 }
+pipeline.program @plan of @step on @local microbatches 1 {
+  pipeline.stage 0 on [@d0] layers [0] {gang_stage = 0 : i64}
+  // expected-error @below {{'gang_stage' must be 0, as that of the stage before, or 1, got 2}}
+  pipeline.stage 1 on [@d0] layers [1] {gang_stage = 2 : i64}
+}

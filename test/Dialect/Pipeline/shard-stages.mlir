@@ -15,7 +15,9 @@
 // RUN: not pp-compile %s --cluster=local:8 --tensor-parallel=2,x --emit=rank 2>&1 | FileCheck %s --check-prefix=NUMBER
 // RUN: not pp-compile %s --cluster=local:8 --tensor-parallel=2,3 --data-parallel=2 --emit=rank 2>&1 | FileCheck %s --check-prefix=COPIES
 // RUN: not pp-compile %s --cluster=local:8 --tensor-parallel=2,3 --recompute-layers --emit=rank 2>&1 | FileCheck %s --check-prefix=REPEAT
-// RUN: not pp-compile %s --cluster=local:8 --tensor-parallel=2,3 --schedule=interleaved --emit=rank 2>&1 | FileCheck %s --check-prefix=CHUNKS
+// RUN: not pp-compile %s --cluster=local:8 --tensor-parallel=2,3 --shard='*/up=1,*/down=0' --schedule=interleaved --microbatches=2 --emit=rank 2>&1 | FileCheck %s --check-prefix=CHUNKS
+// RUN: not pp-compile %s --cluster=local:8 --tensor-parallel=2,3 --shard='*/up=1,*/down=0' --schedule=searched --emit=rank 2>&1 | FileCheck %s --check-prefix=SEARCHED
+// RUN: not pp-compile %s --cluster=local:8 --tensor-parallel=2,3 --shard='*/up=1,*/down=0' --schedule=fast --emit=rank 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 // RUN: not pp-compile %s --cluster=local:8 --tensor-parallel=2 --stage-devices=0-1 --emit=rank 2>&1 | FileCheck %s --check-prefix=LIST
 // RUN: not pp-opt %s --stagewright-pipeline="cluster=local:5 shards=2 stage-shards=2,3" 2>&1 | FileCheck %s --check-prefix=MAX
 // RUN: pp-compile %s --cluster=local:5 --tensor-parallel=2,3 --shard='*/up=1,*/down=0' --emit=graph -o %t.mlir
@@ -36,7 +38,9 @@
 // NUMBER: error: --tensor-parallel must be a number of shards for each stage, such as 4,2, but is '2,x'
 // COPIES: error: copies of the shards need stages with equal numbers of shards, but these are 2,3
 // REPEAT: error: recomputed layers need stages with equal numbers of shards, but these are 2,3
-// CHUNKS: error: 'interleaved' has several stages per device, which need stages with equal numbers of shards
+// CHUNKS: error: 'interleaved' wants the stages of a pipeline placed loop, 2 or more on each gang, but they are on gangs 0, 1; take a schedule with one stage on each, such as 1f1b, or place them otherwise
+// SEARCHED: error: 'searched' searches an order for stages that are not split; with shards give a schedule such as 1f1b
+// UNKNOWN: error: layers that are split over shards take a schedule by its name, such as levels, not 'fast'
 // LIST: error: stage-devices are given, '0-1', but no numbers of shards for each stage
 // MAX: error: stages have 2,3 shards, so the number of shards must be their max, 3, but it is 2
 // FORMED: error: layer {{.*}} is of shard 2 of stage 1, which has 2 shards; give the numbers of shards for which the graph was formed
@@ -53,6 +57,9 @@
 // ORDER: pipeline.schedule @one_f_one_b {{.*}} "1f1b"
 // ORDER: pipeline.order 4
 
+// A stage of the pipeline is the levels of its shards.
+// SHARED: pipeline.stage 0 on [@d0] {{.*}}gang_stage = 0 : i64
+// SHARED: on [@d2] {{.*}}gang_stage = 1 : i64
 // SHARED: pipeline.schedule @levels {{.*}} "levels"
 // SHARED: pipeline.order 2
 // SHARED-NOT: pipeline.order 3

@@ -85,16 +85,19 @@ static Plan onDevices(const Sharded &sharded, const Plan &gangs) {
   Plan plan;
   plan.schedule = gangs.schedule;
   size_t ways = sharded.places.ways;
-  for (const StagePlan &stage : gangs.stages)
+  for (size_t number = 0; number < gangs.stages.size(); ++number) {
+    const StagePlan &stage = gangs.stages[number];
     for (int64_t layer : stage.layers)
       for (size_t level = 2 * size_t(layer); level < 2 * size_t(layer) + 2;
            ++level)
         for (size_t shard = 0; shard < ways; ++shard) {
           StagePlan &own = plan.stages.emplace_back();
           own.layers = {int64_t(sharded.number(level, shard))};
+          own.gangStage = int64_t(number);
           for (size_t gang : stage.devices)
             own.devices.push_back(gang * ways + shard);
         }
+  }
   return plan;
 }
 

@@ -119,6 +119,36 @@ TEST(PlanJson, IsReadBack) {
   }
 }
 
+TEST(PlanJson, KeepsTheStagesOfAPipelineOfGangs) {
+  Problem problem = fourLayers();
+  Plan plan = somePlan();
+  for (int64_t s : {0, 1})
+    plan.stages[size_t(s)].gangStage = s;
+  std::string text = planToJson(problem, plan);
+  EXPECT_NE(text.find("\"gang_stage\": 1"), std::string::npos) << text;
+  Result<Plan> read = planFromJson(text, "f", problem);
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(gangStagesOf(*read), (GangStages{0, 1}));
+  EXPECT_EQ(gangStagesOf(
+                *planFromJson(planToJson(problem, somePlan()), "f", problem)),
+            GangStages(2));
+  // Numbers that do not follow one another.
+  auto error = [&](std::optional<int64_t> first, std::optional<int64_t> other) {
+    plan.stages[0].gangStage = first;
+    plan.stages[1].gangStage = other;
+    return verifyStages(problem, plan).error().message;
+  };
+  std::string rule = "; give it to all stages or none, first 0, then the same "
+                     "as that of the stage before or one more";
+  EXPECT_EQ(error(1, 1), "stage 0 of the plan has 'gang_stage' 1" + rule);
+  EXPECT_EQ(error(0, 2), "stage 1 of the plan has 'gang_stage' 2, the one "
+                         "before it 'gang_stage' 0" +
+                             rule);
+  EXPECT_EQ(error(0, std::nullopt), "stage 1 of the plan has no 'gang_stage', "
+                                    "the one before it 'gang_stage' 0" +
+                                        rule);
+}
+
 TEST(PlanJson, Errors) {
   auto error = [](const std::string &text) {
     Result<Plan> plan = planFromJson(text, "f", fourLayers());
@@ -144,6 +174,10 @@ TEST(PlanJson, Errors) {
                       "rows": [1.5]}]})"),
             "f: stage 0 needs a list of numbers of samples in 'rows', got "
             "[1.5]");
+  EXPECT_EQ(error(R"({"stages": [{"nodes": ["a"], "devices": ["d0"],
+                      "gang_stage": "0"}]})"),
+            "f: stage 0 has 'gang_stage' \"0\", expected the number of its "
+            "stage of the pipeline");
   EXPECT_EQ(error(R"({"order": "zigzag", "stages": []})").substr(0, 3), "f: ");
 }
 

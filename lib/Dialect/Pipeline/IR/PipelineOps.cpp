@@ -15,6 +15,7 @@
 #include "stagewright/Dialect/Pipeline/IR/DestinationStyle.h"
 #include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
 #include "stagewright/Dialect/Pipeline/IR/Roles.h"
+#include "stagewright/Scheduling/Gangs.h"
 #include "stagewright/Support/Limits.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -262,6 +263,28 @@ LogicalResult YieldOp::verify() {
 // ProgramOp, BoundaryOp
 //===----------------------------------------------------------------------===//
 
+/// Checks program_c6.
+static LogicalResult verifyGangStages(ProgramOp program) {
+  GangStages stated;
+  for (StageOp stage : program.getBody().front().getOps<StageOp>())
+    stated.push_back(stage.getGangStage());
+  std::optional<size_t> wrong = firstWrong(stated);
+  if (!wrong)
+    return success();
+  StageOp stage = *std::next(
+      program.getBody().front().getOps<StageOp>().begin(), ptrdiff_t(*wrong));
+  if (!stated[*wrong] || (*wrong > 0 && !stated[*wrong - 1]))
+    return stage.emitOpError()
+           << (stated[*wrong] ? "has" : "has no")
+           << " 'gang_stage', unlike the stage before; give it to all stages "
+           << "or to none";
+  int64_t before = *wrong == 0 ? -1 : *stated[*wrong - 1];
+  auto error = stage.emitOpError() << "'gang_stage' must be ";
+  if (before >= 0)
+    error << before << ", as that of the stage before, or ";
+  return error << before + 1 << ", got " << *stated[*wrong];
+}
+
 /// Checks program_c2, program_c3 and program_c4: the stages of `program`.
 static LogicalResult verifyStages(ProgramOp program, GraphOp graph,
                                   ClusterOp cluster) {
@@ -312,7 +335,8 @@ LogicalResult ProgramOp::verifySymbolUses(SymbolTableCollection &symbols) {
   if (microbatches < 1 || microbatches > kMostMicrobatches) // program_c1
     return emitOpError() << "number of microbatches must be from 1 to "
                          << kMostMicrobatches << ", got " << microbatches;
-  if (failed(verifyStages(*this, graph, cluster)))
+  if (failed(verifyStages(*this, graph, cluster)) ||
+      failed(verifyGangStages(*this)))
     return failure();
 
   llvm::StringMap<NodeOp> nodes; // program_c5

@@ -8,7 +8,6 @@
 #include "ChooseSchedule.h"
 #include "stagewright/Analysis/PlanData.h"
 #include "stagewright/Analysis/ScheduleData.h"
-#include "stagewright/Dialect/Pipeline/Transforms/ShardPlace.h"
 #include "stagewright/Scheduling/Replicas.h"
 
 namespace stagewright::pipeline {
@@ -37,13 +36,13 @@ static FailureOr<ScheduleShape> shapeFor(ProgramOp program,
 FailureOr<Schedule> generateFor(ProgramOp program, const Generator &generator,
                                 int64_t group) {
   ReplicaRanks ranks = ranksOfStages(program);
-  if (std::optional<Gangs> gangs =
-          gangsFor(ranks, hasShards(graphOf(program)))) {
+  if (GangStages stated = gangStagesOf(program);
+      !stated.empty() && stated.front()) {
     ScheduleShape shape;
     shape.microbatches = program.getMicrobatches();
     shape.forwardOnly = isForwardOnly(graphOf(program));
     shape.group = group;
-    Result<Schedule> made = generateInGangs(generator, *gangs, shape, ranks);
+    Result<Schedule> made = generateInGangs(generator, ranks, stated, shape);
     if (!made)
       return emitError(program.getLoc()) << made.error().message;
     return *made;

@@ -65,7 +65,9 @@ ProgramOp writeProgram(ModuleOp module, GraphOp graph, ClusterOp cluster,
         stage.levels.empty() ? DenseI64ArrayAttr()
                              : builder.getDenseI64ArrayAttr(stage.levels),
         stage.offload.empty() ? DenseI64ArrayAttr()
-                              : builder.getDenseI64ArrayAttr(stage.offload));
+                              : builder.getDenseI64ArrayAttr(stage.offload),
+        stage.gangStage ? builder.getI64IntegerAttr(*stage.gangStage)
+                        : IntegerAttr());
   }
   writeBoundaries(builder, graph, stageOfLayer);
   SymbolTable(module).insert(program);
