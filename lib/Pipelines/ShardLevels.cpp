@@ -290,6 +290,11 @@ FailureOr<std::vector<ShardLevel>> levelsOf(pipeline::GraphOp graph,
   }
   std::vector<ShardLevel> levels;
   for (auto [stage, own] : llvm::enumerate(numbered)) {
+    if (own.empty())
+      return emitError(graph.getLoc())
+             << "numbers of shards are given for " << ways.size()
+             << " stages, but no layer of the graph is of stage " << stage
+             << "; give the numbers of shards for which the graph was formed";
     checkIdle(graph, int64_t(stage), ways[stage], own);
     for (auto &[number, level] : own)
       levels.push_back(std::move(level));

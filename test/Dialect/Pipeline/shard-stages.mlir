@@ -24,6 +24,7 @@
 // RUN: not pp-compile %t.mlir --cluster=local:5 --tensor-parallel=2,2 --stage-devices='0-1;2-3' --emit=rank 2>&1 | FileCheck %s --check-prefix=FORMED
 // RUN: not pp-compile %t.mlir --cluster=local:8 --tensor-parallel=2,3 --stage-devices='0-1;1-2' --emit=schedule 2>&1 | FileCheck %s --check-prefix=DEVICES
 // RUN: not pp-compile %t.mlir --cluster=local:5 --tensor-parallel=3 --emit=rank 2>&1 | FileCheck %s --check-prefix=ONE
+// RUN: not pp-compile %t.mlir --cluster=local:9 --tensor-parallel=2,3,2 --emit=rank 2>&1 | FileCheck %s --check-prefix=THIRD
 
 // LAYERS: error: 3 stages with numbers of shards of their own need as many layers, and the step has 2; give fewer stages, or finer layers with --layers
 // NONE: error: each stage has at least one shard, got 0
@@ -44,6 +45,7 @@
 // LIST: error: stage-devices are given, '0-1', but no numbers of shards for each stage
 // MAX: error: stages have 2,3 shards, so the number of shards must be their max, 3, but it is 2
 // FORMED: error: layer {{.*}} is of shard 2 of stage 1, which has 2 shards; give the numbers of shards for which the graph was formed
+// THIRD: error: numbers of shards are given for 3 stages, but no layer of the graph is of stage 2; give the numbers of shards for which the graph was formed
 // ONE: error: layer {{.*}} is of a stage with its own number of shards, but one number is given, 3
 
 // The first stage scatters its sum over two shards. Each shard of the second receives its rows once, and joins those of all three.
