@@ -25,6 +25,7 @@
 // RUN: not pp-compile %t.mlir --cluster=local:8 --tensor-parallel=2,3 --stage-devices='0-1;1-2' --emit=schedule 2>&1 | FileCheck %s --check-prefix=DEVICES
 // RUN: not pp-compile %t.mlir --cluster=local:5 --tensor-parallel=3 --emit=rank 2>&1 | FileCheck %s --check-prefix=ONE
 // RUN: not pp-compile %t.mlir --cluster=local:9 --tensor-parallel=2,3,2 --emit=rank 2>&1 | FileCheck %s --check-prefix=THIRD
+// RUN: pp-compile %s --cluster=local:1 --tensor-parallel=1,1 --stage-devices='0;0' --microbatches=2 --emit=schedule 2>&1 | FileCheck %s --check-prefix=WHOLES
 
 // LAYERS: error: 3 stages with numbers of shards of their own need as many layers, and the step has 2; give fewer stages, or finer layers with --layers
 // NONE: error: each stage has at least one shard, got 0
@@ -65,6 +66,11 @@
 // SHARED: pipeline.schedule @levels {{.*}} "levels"
 // SHARED: pipeline.order 2
 // SHARED-NOT: pipeline.order 3
+
+// Stages with one shard each are whole.
+// WHOLES-NOT: error
+// WHOLES: pipeline.stage 1 on [@d0] {{.*}}gang_stage = 1 : i64
+// WHOLES: pipeline.order 0 <0F0, 0F1, 1F0, 1F1, 2F0, 2F1>
 
 func.func @step(%x: tensor<6x4xf32> {pipeline.role = "batch", pipeline.name = "x"},
                 %up0: tensor<4x8xf32> {pipeline.role = "parameter", pipeline.name = "h/0/up"},

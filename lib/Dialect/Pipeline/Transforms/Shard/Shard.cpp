@@ -243,6 +243,8 @@ private:
   LogicalResult chooseInStages(func::FuncOp step, const StepGraph &graph,
                                const StageShards &cut, const ShardRates &rates,
                                HintedLayouts &hinted) {
+    if (shards == 1) // Every stage is on one device.
+      return success();
     for (auto [stage, count] : llvm::enumerate(cut.ways)) {
       SmallVector<unsigned> open;
       for (unsigned i : hinted.open)
