@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "HandedOver.h"
-#include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
 #include "stagewright/Analysis/Work.h"
+#include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
 #include "llvm/Support/MathExtras.h"
 #include <map>
 
@@ -67,8 +67,8 @@ void countTemporariesOfStages(GraphOp graph, ArrayRef<int64_t> stages,
     layer.temporaries = {};
   for (NodeOp node : graph.getBody().front().getOps<NodeOp>()) {
     stagewright::Bytes &most = problem.layers[node.getLayer()].temporaries;
-    most = std::max(most, stagewright::Bytes(handed.temporariesOf(
-                              node, node.getWorkspace())));
+    most = std::max(most, stagewright::Bytes(
+                              handed.temporariesOf(node, node.getWorkspace())));
   }
 }
 

@@ -58,7 +58,7 @@ struct Device {
   int64_t node = 0;        ///< The host that it is part of.
   /// Of contractions in types without a rate, and of all other operations.
   FlopRate flops;
-  Bandwidth bandwidth;     ///< Of its memory.
+  Bandwidth bandwidth; ///< Of its memory.
   Bytes memory;
   /// Speed relative to the device of a profile ("profiled" seconds).
   double speed = 1;
