@@ -34,7 +34,7 @@ ROOT = HERE.parents[1]
 BUILD = pathlib.Path(os.environ.get("STAGEWRIGHT_BUILD", ROOT / "build"))
 EQUAL_AT_LEAST = 0.97  # of all outcomes, besides steps that must be refused
 STEPS_PER_WORKER = 60  # a new worker frees what libraries and JAX keep
-GRAVE = ("wrong number", "crash", "time-out", "invalid")
+GRAVE = ("wrong number", "crash", "time-out", "invalid", "not refused")
 
 
 def options(arguments=None):
@@ -133,10 +133,12 @@ def chosen(arguments):
 
 
 def judged(entry, outcome):
-    """The outcome; its kind changes if the step must be refused and the message is the expected one."""
+    """The outcome; its kind changes if the step must be refused: by whether it is, with the expected message."""
     if entry["refused"] and outcome["kind"] == "refused":
         expected = re.search(entry["refused"], outcome["message"])
         return {**outcome, "kind": "refused as expected" if expected else "refused"}
+    if entry["refused"] and outcome["kind"] == "equal":
+        return {**outcome, "kind": "not refused", "message": f"it should be refused ('{entry['refused']}'), but compiles"}
     return outcome
 
 

@@ -265,6 +265,8 @@ def one_node(op, inputs=("x",), kind=TensorProto.FLOAT, opset=18, more=None, sha
     (one_node("Mul", ("x", "z"), TensorProto.INT64, more={"z": np.int64(2**40)}), "integers from 1099511627776 to "
      "1099511627776, but 64-bit integers are computed with 32 bits"),
     (one_node("MatMul", ("x", "x")), "cannot be evaluated on inputs float32[2, 3], float32[2, 3]: "),
+    (one_node("LSTM", ("x", "w", "r"), shape=(2, 3, 4), more={"w": weights(1, 20, 4), "r": weights(1, 20, 5)}, hidden_size=5,
+              input_forget=1), "node '/a/b' (LSTM): its input and forget gates are coupled (input_forget), which is not supported"),
     (one_node("Relu", opset=12), "the model has opset 12, supported are 13 to 28; convert it with "
      "onnx.version_converter.convert_version(model, 13)"),
     (one_node("Add", ("x", "z"), more={"z": np.ones(3)}, kind=TensorProto.DOUBLE), "initializer 'z' is of type float64"),

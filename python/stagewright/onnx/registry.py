@@ -62,7 +62,7 @@ class Node:
         return list(value) if attribute.type in (onnx.AttributeProto.INTS, onnx.AttributeProto.FLOATS) else value
 
     def output(self, index):
-        """Whether the graph uses an output."""
+        """Whether the node has an output at a position; an omitted optional one has no name."""
         return index < len(self.proto.output) and bool(self.proto.output[index])
 
     def failure(self, reason):

@@ -68,6 +68,9 @@ def _recurrent(node, make, gates, defaults, states, x, weights, recurrence, bias
     if lengths is not None and not (is_known(lengths) and (lengths == time).all()) or node.get("clip"):
         raise node.failure("it clips, or has sequences whose lengths differ or depend on the step's arguments, which "
                            "is not supported; export the model for sequences of one length")
+    if node.get("input_forget"):
+        raise node.failure("its input and forget gates are coupled (input_forget), which is not supported; export the model "
+                           "without it")
     size, reverse = node.get("hidden_size"), node.get("direction", "forward")
     names = node.get("activations") or defaults * weights.shape[0]
     if unknown := [name for name in names if name not in ACTIVATIONS]:

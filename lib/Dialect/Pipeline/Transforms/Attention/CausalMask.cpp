@@ -23,8 +23,9 @@ constexpr int64_t kMostNumber = 1LL << 31;
 
 namespace {
 
-/// a * query + b * key + c; as a condition: whether that is at least 0. The
-/// constant 1 is true, 0 is false.
+/// The number `query` * (index of the query) + `key` * (index of the key) +
+/// `constant`, or, if `isCondition`, whether that is at least 0. The constants
+/// true and false are the numbers 1 and 0, not conditions.
 struct Form {
   int64_t query = 0, key = 0, constant = 0;
   bool isCondition = false;
@@ -67,7 +68,18 @@ Found compare(arith::CmpIPredicate predicate, Form a, Form b) {
   }
 }
 
+/// Whether numbers of the type may be as large as those that are traced.
+bool isWide(Type type) {
+  type = getElementTypeOrSelf(type);
+  return type.isIndex() || type.isInteger(1) ||
+         (isa<IntegerType>(type) && type.getIntOrFloatBitWidth() >= 32);
+}
+
 Found combine(Operation *op, ArrayRef<Form> x) {
+  // A narrow integer may overflow where the form does not.
+  Type type = op->getResult(0).getType();
+  if (!isWide(type))
+    return std::nullopt;
   if (isa<arith::IndexCastOp, arith::ExtSIOp, arith::TruncIOp>(op))
     return x[0];
   if (auto select = dyn_cast<arith::SelectOp>(op)) {
@@ -81,6 +93,8 @@ Found combine(Operation *op, ArrayRef<Form> x) {
     return x[0].negated();
   // `and` with true, or `or` with false, is the other operand.
   if (isa<arith::AndIOp, arith::OrIOp>(op)) {
+    if (!getElementTypeOrSelf(type).isInteger(1))
+      return std::nullopt;
     int64_t neutral = isa<arith::AndIOp>(op);
     return x[0].isNumber(neutral)   ? Found(x[1])
            : x[1].isNumber(neutral) ? Found(x[0])
@@ -201,8 +215,10 @@ private:
       Form form = place[index.getDim()];
       return form.isOther ? Found() : form;
     }
+    if (op) // The element of a constant is at other indices.
+      return std::nullopt;
     for (Found found : {triangleOf(value, place), countOf(value, place)})
-      if (found && !op)
+      if (found)
         return found;
     return std::nullopt;
   }
