@@ -152,7 +152,7 @@ FailureOr<std::optional<Cluster>> findCluster(ModuleOp module,
     if (clusters.size() > 1)
       return emitError(module.getLoc())
              << "module has " << clusters.size()
-             << " clusters; choose one with cluster=, or remove the others";
+             << " clusters; give another with cluster=, or leave only one";
     if (!clusters.empty()) {
       Cluster cluster = readCluster(clusters.front());
       if (Status status = cluster.check(); !status)

@@ -74,7 +74,7 @@ struct Found {
   const std::string &why() const { return ofTrial.empty() ? problem : ofTrial; }
 };
 
-/// Layers that have been formed.
+/// A graph of formGraph(): with whole backwards or with split ones.
 struct Form {
   Found *found;
   OwningOpRef<ModuleOp> module;
@@ -138,8 +138,8 @@ CompileOptions Search::optionsOf(const GangShape &shape, bool halves) const {
   return own;
 }
 
-/// `problem`, if it is empty, becomes the first error; other diagnostics are
-/// appended to `said`.
+/// `problem`, if it is empty, becomes the first error; further errors are
+/// dropped. Other diagnostics are appended to `said`.
 static void keepDiagnostic(Diagnostic &it, std::string &problem,
                            std::vector<Diagnostic> &said) {
   if (it.getSeverity() != DiagnosticSeverity::Error)
@@ -148,8 +148,8 @@ static void keepDiagnostic(Diagnostic &it, std::string &problem,
     problem = it.str();
 }
 
-/// Plans `trial`. `problem`, if it is empty, becomes the first error; other
-/// diagnostics are appended to `said`.
+/// Plans `trial`. `problem`, if it is empty, becomes the first error; further
+/// errors are dropped. Other diagnostics are appended to `said`.
 LogicalResult Search::plan(ModuleOp trial, const CompileOptions &how, Level to,
                            std::string &problem,
                            std::vector<Diagnostic> &said) const {

@@ -44,7 +44,7 @@ std::pair<Seconds, int64_t> maxWork(const Schedule &schedule,
                                     const ScheduleProblem &problem);
 
 /// Generates, searches for or reads the schedule that `flags` describe, and
-/// times it. Errors name the flag.
+/// times it. An error in one flag names the flag, one in a file the file.
 Result<PlainSchedule> makeSchedule(const ScheduleFlags &flags);
 
 } // namespace stagewright

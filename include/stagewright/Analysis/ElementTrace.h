@@ -39,9 +39,10 @@ protected:
   ElementTrace(const ElementTrace &) = default;
   ElementTrace &operator=(const ElementTrace &) = default;
 
-  /// The element if it is given, or cannot be traced; none if it shall be
-  /// traced. `value` is in the body of `op`, whose loop indices are `place`; or
-  /// `op` is null, and `place` has one index for each axis of `value`.
+  /// The element if it is given; unknown() if it must not be traced; none if it
+  /// shall be traced. `value` is in the body of `op`, whose loop indices are
+  /// `place`; or `op` is null, and `place` has one index for each axis of
+  /// `value`.
   virtual std::optional<T> given(linalg::LinalgOp op, Value value,
                                  ArrayRef<Index> place) = 0;
   /// The result of an elementwise operation on tensors or scalars.
@@ -56,8 +57,8 @@ protected:
     return std::nullopt;
   }
 
-  /// Begins an evaluation: forgets all elements, which also do not hold any
-  /// more if given() changes.
+  /// Begins an evaluation: forgets the elements of earlier ones, because
+  /// given() may return others by now.
   void begin() {
     steps = kMostSteps;
     known.clear();

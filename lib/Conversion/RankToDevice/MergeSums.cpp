@@ -17,7 +17,8 @@
 namespace stagewright::device {
 namespace {
 
-/// Whether `op` sums over rows and the columns are contiguous.
+/// Whether `op` has reductions, each with a Combiner, but its last loop, over
+/// the columns, is parallel.
 bool isColumnSum(linalg::GenericOp op) {
   if (!op || bodies::isConvolution(op))
     return false;
@@ -110,8 +111,9 @@ linalg::GenericOp mergeGenerics(linalg::GenericOp a, linalg::GenericOp b) {
 
 namespace {
 
-/// Whether `op` sums over `rows`, the row loops of `members`, and the members
-/// read or make every operand that `op` reads element by element.
+/// Whether `op` sums over `rows`, its row loops, and every operand either has
+/// one element for the whole row, or is read element by element and `members`
+/// read or make it in the same way.
 bool isAtHand(linalg::GenericOp op, ArrayRef<unsigned> rows,
               ArrayRef<Operation *> members) {
   FailureOr<RowLoops> own = RowLoops::get(op, rows);

@@ -19,8 +19,8 @@
 
 namespace stagewright {
 
-/// Cost of stage `s` with layers [first, end), including the transfer into
-/// `first`; infinite if the stage is not allowed.
+/// Cost of stage `s` with layers [first, end), including that of the transfer
+/// into `first` if it counts; infinite if the stage is not allowed.
 using StageCost = std::function<double(int64_t s, int64_t first, int64_t end)>;
 
 /// The ends of the stages of a best cut, and its cost in `best`; no ends if

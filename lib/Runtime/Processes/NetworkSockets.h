@@ -8,9 +8,10 @@
 // Sockets between processes that a launcher started, on one host or several
 // (Rendezvous.h). Calls work as in Sockets.h. There is no parent process, so
 // every two processes have a second socket, for failures: a process that ends
-// early sends the reason to all others, and the first process that is alive
-// prints it. A suspended process (SIGSTOP) cannot be ended by others; it ends
-// itself when it continues.
+// early sends the reason to all others, which answer with reports of their own.
+// Of the processes that have reported, the one with the lowest number prints
+// one error for all. A suspended process (SIGSTOP) cannot be ended by others;
+// it ends itself when it continues.
 //
 //===----------------------------------------------------------------------===//
 

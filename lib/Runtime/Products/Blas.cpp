@@ -72,9 +72,10 @@ template <typename F> F lookUp(void *handle, const std::string &name) {
 /// Loads a library whose constructor reads its settings from the environment.
 /// It gets one thread: products are already divided over ranks and their
 /// threads, and results are reproducible only if sums are always split alike.
-/// It chooses kernels by the processor: settings meant for OpenBLAS in other
-/// programs (for example Haswell kernels, which halve the speed of a processor
-/// with AVX-512) must change neither our speed nor our results.
+/// It chooses kernels by the processor, unless STAGEWRIGHT_BLAS_CORE names
+/// some: settings meant for OpenBLAS in other programs (for example Haswell
+/// kernels, which halve the speed of a processor with AVX-512) must change
+/// neither our speed nor our results.
 void *openLibrary(const std::string &path) {
   ScopedEnvironment threads("OPENBLAS_NUM_THREADS", "1");
   ScopedEnvironment kernels("OPENBLAS_CORETYPE",
@@ -127,8 +128,8 @@ void findLibrary() {
       dlclose(handle);
   }
   if (chosen)
-    raise("no BLAS library with cblas_sgemm found (looked for ", tried,
-          "); unset STAGEWRIGHT_BLAS or set it to one");
+    raise("no BLAS library with cblas_sgemm and cblas_dgemm found (looked for ",
+          tried, "); unset STAGEWRIGHT_BLAS or set it to one");
   library.description = std::string("tiles for ") + tilesName();
 }
 
@@ -176,8 +177,8 @@ int64_t allocatingColumns(int64_t rows, int64_t n, int64_t k) {
 
 /// Rows per call. OpenBLAS uses kernels without packing for products of up to
 /// 10^6 multiply-adds whose B is not transposed; they are a quarter faster than
-/// those with packing, so slightly larger products (attention) are split to
-/// fit.
+/// those with packing, so products up to four times as large (attention) are
+/// split to fit.
 int64_t rowsPerCall(int64_t m, int64_t n, int64_t k, bool transposedB) {
   constexpr int64_t small = smallProduct, worthCutting = 4 * small;
   int64_t terms = n * k;

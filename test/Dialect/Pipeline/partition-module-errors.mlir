@@ -1,6 +1,6 @@
 // RUN: pp-opt %s -split-input-file -verify-diagnostics -pipeline-partition=microbatches=2
 
-// expected-error @+1 {{module has 2 clusters; choose one with cluster=, or remove the others}}
+// expected-error @+1 {{module has 2 clusters; give another with cluster=, or leave only one}}
 module {
   pipeline.graph @step(%x: tensor<8xf32>) -> (tensor<8xf32>) attributes {layers = ["a"]} {
     %0 = pipeline.node "a.F" phase F layer 0 (%x) cost <flops = 7, read = 0, written = 0> : (tensor<8xf32>) -> tensor<8xf32>
