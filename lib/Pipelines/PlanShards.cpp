@@ -18,7 +18,8 @@
 namespace stagewright {
 
 /// Default schedules: `levels` if all devices share several levels of layers,
-/// `1f1b` for a single level or for a pipeline of gangs of devices.
+/// or if every two stages of a list have a common device; `1f1b` for a single
+/// level or for other pipelines of gangs of devices.
 static constexpr const char *kOfLevels = "levels", *kOfStages = "1f1b";
 
 namespace {

@@ -18,6 +18,7 @@
 #include "stagewright/Analysis/PlanData.h"
 #include "stagewright/Analysis/ScheduleData.h"
 #include "stagewright/Conversion/PipelineToRank/Passes.h"
+#include "stagewright/Dialect/Pipeline/Transforms/EnsureGraph.h"
 #include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
 #include "stagewright/Dialect/Pipeline/Transforms/Passes.h"
 #include "stagewright/Dialect/Silence.h"
@@ -126,10 +127,12 @@ std::string stashOf(const CompileOptions &options) {
   return options.target == "host" || options.repeatRatio ? "least" : "written";
 }
 
-/// The numbers in a text such as `2x2`, 0 where there is none.
+/// The numbers in a text such as `2x2`, 0 where there is none; none if it is
+/// empty.
 SmallVector<int64_t> numbersIn(StringRef text, char separator) {
   SmallVector<StringRef> parts;
-  text.split(parts, separator, /*MaxSplit=*/-1, /*KeepEmpty=*/false);
+  if (!text.empty())
+    text.split(parts, separator);
   SmallVector<int64_t> numbers;
   for (StringRef part : parts)
     if (part.getAsInteger(10, numbers.emplace_back()))
@@ -217,7 +220,7 @@ void buildLayers(OpPassManager &manager, const CompileOptions &options) {
     shards.ways = *options.shards;
     shards.stages = numbersIn(options.stageShards, ',');
     shards.devices = options.stageDevices;
-    if (!options.layers.empty())
+    if (!options.layers.empty() && !options.stageShards.empty())
       shards.layers = options.layers;
     shards.grid = gridOf(options.shardGrid);
     shards.hints = options.shardHints;
@@ -354,8 +357,8 @@ public:
   void runOnOperation() final {
     ModuleOp module = getOperation();
     replaced = false;
-    if (failed(checkGridSize(module.getLoc(), options)) ||
-        failed(checkStageShards(module.getLoc(), options)))
+    if (failed(checkGridSize(pipeline::placeOfStep(module), options)) ||
+        failed(checkStageShards(pipeline::placeOfStep(module), options)))
       return signalPassFailure();
     FailureOr<ShardChoice> choice = chooseShards(module, options, device);
     if (failed(choice))

@@ -48,6 +48,8 @@ Result<Gangs> gangsOf(const ReplicaRanks &ranks, const GangStages &stated) {
                  " has no number of its stage of the pipeline that follows "
                  "that of the stage before"};
   size_t copies = ranks.front().size();
+  if (copies == 0)
+    return Error{"stage 0 has no devices; give each stage at least one"};
   auto isOther = [&](const auto &own) { return own.size() != copies; };
   auto other = std::find_if(ranks.begin(), ranks.end(), isOther);
   if (other != ranks.end())
@@ -196,11 +198,24 @@ Order Merger::run() {
   return merged;
 }
 
+/// Whether the first stage runs at most two forwards for each stage before its
+/// first other action. What it runs early waits in the memory of the others.
+static bool hasShortWarmUp(const Schedule &schedule) {
+  const Order &first = schedule.ranks.front();
+  auto other =
+      std::find_if(first.begin(), first.end(), [](const Action &action) {
+        return action.kind != ActionKind::Forward;
+      });
+  return other - first.begin() <= 2 * ptrdiff_t(schedule.ranks.size());
+}
+
 Schedule runMerged(const Schedule &schedule, const Gangs &gangs) {
   Schedule one = {schedule.kind, schedule.stages, schedule.microbatches, {}};
   std::optional<int64_t> end;
   for (bool forwards : {false, true})
     for (bool backwards : {false, true}) {
+      if (forwards && !hasShortWarmUp(schedule))
+        continue;
       Merger merger(schedule, gangs, {forwards, backwards});
       Order order = merger.run();
       if (end && merger.end() >= *end)

@@ -13,9 +13,9 @@
 //   rank of stage           0 1 0 1 0 1   2 3 2 3
 //   stage of the pipeline   0             1
 //
-// If any two gangs are equal or have no rank in common, a gang is one rank for
-// a schedule, whatever its size. Else no placement describes the pipeline, and
-// runMerged() orders it.
+// If any two gangs are equal or have no rank in common, and they are placed as
+// a schedule requires, a gang is one rank for it, whatever its size. Else, such
+// as where a pipeline returns to a gang, runMerged() orders the pipeline.
 //
 //===----------------------------------------------------------------------===//
 
@@ -64,10 +64,12 @@ Schedule runInGangs(const Schedule &schedule, const Gangs &gangs);
 /// all ranks of its gang are free, if all take equal times, or B twice that. Of
 /// several that could start, backwards come first, then forwards, and of these
 /// older microbatches; or, if all then end earlier, backwards of later stages,
-/// or forwards of earlier ones. Each rank runs its actions in the order of
-/// these starts. That is one order for all ranks in which no action precedes
-/// one that it waits for, so no ranks wait for one another in a cycle. Time
-/// O(actions * stages * ranks of a gang).
+/// or forwards of earlier ones, the latter only if the first stage begins with
+/// at most two forwards for each stage: the messages of all microbatches of an
+/// inference or of GPipe would wait in memory. Each rank runs its actions in
+/// the order of these starts. That is one order for all ranks in which no
+/// action precedes one that it waits for, so no ranks wait for one another in a
+/// cycle. Time O(actions * stages * ranks of a gang).
 Schedule runMerged(const Schedule &schedule, const Gangs &gangs);
 
 } // namespace stagewright

@@ -4,12 +4,14 @@
 // RUN: not pp-opt %s --pipeline-schedule=kind=interleaved 2>&1 | FileCheck %s --check-prefix=PLACED
 // RUN: not pp-opt %s --pipeline-schedule=kind=searched 2>&1 | FileCheck %s --check-prefix=SEARCHED
 // RUN: sed -e 's/, gang_stage = [0-9] : i64//' -e 's/{gang_stage = [0-9] : i64}//' %s | not pp-opt --pipeline-schedule=kind=1f1b 2>&1 | FileCheck %s --check-prefix=UNSTATED
+// RUN: sed -e 's/ on \[@d[0-9]\]/ on []/' %s | not pp-opt --pipeline-schedule=kind=1f1b 2>&1 | FileCheck %s --check-prefix=NOWHERE
 // RUN: pp-opt %s --pipeline-schedule=kind=1f1b | pp-translate --export-plan | FileCheck %s --check-prefix=JSON
 
 // A pipeline of three stages: the first and the last are two levels of devices 0 and 1, the second a level of device 2.
 
 // PLACED: error: 'interleaved' wants the stages of a pipeline placed loop, 2 or more on each gang, but they are on gangs 0, 1, 0; take a schedule with one stage on each, such as 1f1b, or place them otherwise
 // SEARCHED: error: searched is not for stages that several devices share
+// NOWHERE: error: stage 0 has no devices; give each stage at least one
 // Without the numbers, stages are those of the pipeline.
 // UNSTATED: error: 1f1b wants one stage per device: partition with chunks=1; @plan has 2 per device, placed loop
 

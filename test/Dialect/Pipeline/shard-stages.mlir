@@ -19,6 +19,10 @@
 // RUN: not pp-compile %s --cluster=local:8 --tensor-parallel=2,3 --shard='*/up=1,*/down=0' --schedule=searched --emit=rank 2>&1 | FileCheck %s --check-prefix=SEARCHED
 // RUN: not pp-compile %s --cluster=local:8 --tensor-parallel=2,3 --shard='*/up=1,*/down=0' --schedule=fast --emit=rank 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 // RUN: not pp-compile %s --cluster=local:8 --tensor-parallel=2 --stage-devices=0-1 --emit=rank 2>&1 | FileCheck %s --check-prefix=LIST
+// RUN: not pp-opt %s --pipeline-shard="ways=2 stage-devices=0-1 hints=*/up=1" 2>&1 | FileCheck %s --check-prefix=ALONE
+// RUN: not pp-opt %s --pipeline-shard="layers=flow" 2>&1 | FileCheck %s --check-prefix=ALONE
+// RUN: not pp-opt %s --stagewright-pipeline="cluster=local:5 shards=3 stage-shards=2,,3" 2>&1 | FileCheck %s --check-prefix=EMPTY
+// RUN: not pp-opt %s --stagewright-pipeline="cluster=local:5 shards=3 stage-shards=2,3," 2>&1 | FileCheck %s --check-prefix=EMPTY
 // RUN: not pp-opt %s --stagewright-pipeline="cluster=local:5 shards=2 stage-shards=2,3" 2>&1 | FileCheck %s --check-prefix=MAX
 // RUN: pp-compile %s --cluster=local:5 --tensor-parallel=2,3 --shard='*/up=1,*/down=0' --emit=graph -o %t.mlir
 // RUN: not pp-compile %t.mlir --cluster=local:5 --tensor-parallel=2,2 --stage-devices='0-1;2-3' --emit=rank 2>&1 | FileCheck %s --check-prefix=FORMED
@@ -28,22 +32,24 @@
 // RUN: pp-compile %s --cluster=local:1 --tensor-parallel=1,1 --stage-devices='0;0' --microbatches=2 --emit=schedule 2>&1 | FileCheck %s --check-prefix=WHOLES
 
 // LAYERS: error: 3 stages with numbers of shards of their own need as many layers, and the step has 2; give fewer stages, or finer layers with --layers
-// NONE: error: each stage has at least one shard, got 0
+// NONE: shard-stages.mlir:{{[1-9]}}{{.*}}: error: each stage has at least one shard, got 0
 // FEWER: error: parameter 'h/1/up' of type {{.*}} cannot be split over 5 shards by '*/up=0': dimension 0 must be at least 5, got 4
 // WHOLE: error: no parameter is split over 2, 3 shards; let a hint name one
 // GRID: error: the shards of a stage form one axis, not a grid
-// DEVICES: error: the stages have 2,3 shards, but their devices are '0-1;1-2'; give a device for each shard
+// DEVICES: shard-stages.mlir{{.*}}:{{[1-9]}}{{.*}}: error: the stages have 2,3 shards, but their devices are '0-1;1-2'; give a device for each shard
 // RANGE: error: '1-x' in '0-1;1-x' is neither a device nor a range of devices
 // TWICE: error: device 1 is twice in the group '1,2,1'; a device has one shard of a stage
 // FEW: error: stages with 2,3 shards need 5 devices, and there are 4; name a larger cluster, such as --cluster=local:5
 // STAGES: error: --tensor-parallel=2,3 has numbers for 2 stages, but --stages is 3
 // NUMBER: error: --tensor-parallel must be a number of shards for each stage, such as 4,2, but is '2,x'
-// COPIES: error: copies of the shards need stages with equal numbers of shards, but these are 2,3
+// COPIES: shard-stages.mlir:{{[1-9]}}{{.*}}: error: copies of the shards need stages with equal numbers of shards, but these are 2,3
 // REPEAT: error: recomputed layers need stages with equal numbers of shards, but these are 2,3
 // CHUNKS: error: 'interleaved' wants the stages of a pipeline placed loop, 2 or more on each gang, but they are on gangs 0, 1; take a schedule with one stage on each, such as 1f1b, or place them otherwise
 // SEARCHED: error: 'searched' searches an order for stages that are not split; with shards give a schedule such as 1f1b
 // UNKNOWN: error: layers that are split over shards take a schedule by its name, such as levels, not 'fast'
 // LIST: error: stage-devices are given, '0-1', but no numbers of shards for each stage
+// ALONE: shard-stages.mlir:{{[1-9]}}{{.*}}: error: '{{stage-devices|layers}}' is '{{0-1|flow}}', but there are no 'stages', which alone have them; give their numbers of shards, such as stages=4,2, or leave it out
+// EMPTY: error: stage-shards is '2,{{,3|3,}}', expected a number of shards for each stage, such as 4,2
 // MAX: error: stages have 2,3 shards, so the number of shards must be their max, 3, but it is 2
 // FORMED: error: layer {{.*}} is of shard 2 of stage 1, which has 2 shards; give the numbers of shards for which the graph was formed
 // THIRD: error: numbers of shards are given for 3 stages, but no layer of the graph is of stage 2; give the numbers of shards for which the graph was formed

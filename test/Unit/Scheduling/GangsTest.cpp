@@ -69,6 +69,10 @@ TEST(GangsTest, NumbersThatDoNotFollowOneAnotherAreWrong) {
   EXPECT_FALSE(gangsOn({0, 1, 0}, {0, 1, 0}));
 }
 
+TEST(GangsTest, StagesWithoutRanksAreNoGangs) {
+  EXPECT_FALSE(gangsOf(ReplicaRanks(2), {0, 1}));
+}
+
 TEST(GangsTest, CopiesSideBySideAreThoseOfTheFirst) {
   GangStages stated = {0, 0, 0, 0, 1, 1};
   auto gangs =
@@ -151,6 +155,17 @@ TEST(GangsTest, AGangToWhichThePipelineReturnsRunsWhatIsReady) {
             "1F0 1F1 5F0 5B0 5F1 5B1 1F2 1B0 5F2 5B2 1B1 1B2");
   EXPECT_EQ(toString(all.ranks[2]), "2F0 2F1 2B0 2F2 2B1 2B2");
   EXPECT_TRUE(verify(all, chain.graph));
+}
+
+TEST(GangsTest, FewMessagesWaitWithoutBackwards) {
+  Levels chain({{0, 1}, {2}, {0, 1}}, 1);
+  ScheduleShape shape = shapeOf(3, 9);
+  shape.forwardOnly = true;
+  Schedule all = runMerged(*generateOneFOneB(shape), chain.gangs);
+  // All forwards of stage 0 first would end one action earlier.
+  EXPECT_EQ(toString(all.ranks[0]),
+            "0F0 0F1 3F0 3F1 0F2 0F3 3F2 3F3 0F4 0F5 3F4 3F5 0F6 0F7 3F6 3F7 "
+            "0F8 3F8");
 }
 
 TEST(GangsTest, GangsWithoutACommonRankWorkAtTheSameTime) {

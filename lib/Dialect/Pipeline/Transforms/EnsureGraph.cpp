@@ -23,6 +23,11 @@ func::FuncOp findAnnotatedStep(ModuleOp module) {
   return step;
 }
 
+Location placeOfStep(ModuleOp module) {
+  Operation *step = module.lookupSymbol("step");
+  return step ? step->getLoc() : module.getLoc();
+}
+
 FailureOr<func::FuncOp> StepPass::ensureStep() {
   if (func::FuncOp step = findAnnotatedStep(getOperation()))
     return step;

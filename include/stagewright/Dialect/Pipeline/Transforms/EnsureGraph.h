@@ -32,6 +32,9 @@ using RunPipeline =
 /// all its arguments and results have positions; else null.
 mlir::func::FuncOp findAnnotatedStep(mlir::ModuleOp module);
 
+/// The place of the step, or of its graph; that of the module if it has none.
+mlir::Location placeOfStep(mlir::ModuleOp module);
+
 /// The base of passes that need the results of earlier ones, and run those that
 /// are missing. In TableGen: StepPass.td.
 class StepPass : public mlir::OperationPass<mlir::ModuleOp> {

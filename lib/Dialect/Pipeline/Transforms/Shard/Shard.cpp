@@ -30,6 +30,8 @@ struct ShardPass : impl::ShardBase<ShardPass> {
   using ShardBase::ShardBase;
 
   void runOnOperation() override {
+    if (failed(checkOfStages()))
+      return signalPassFailure();
     if (grid.empty() && stages.empty() && ways == 1)
       return;
     ModuleOp module = getOperation();
@@ -50,6 +52,21 @@ struct ShardPass : impl::ShardBase<ShardPass> {
   }
 
 private:
+  /// Fails if an option is given that only stages have.
+  LogicalResult checkOfStages() {
+    if (!stages.empty())
+      return success();
+    auto fail = [&](const char *name, StringRef value) {
+      return emitError(placeOfStep(getOperation()))
+             << "'" << name << "' is '" << value << "', but there are no "
+             << "'stages', which alone have them; give their numbers of "
+             << "shards, such as stages=4,2, or leave it out";
+    };
+    if (!devices.empty())
+      return fail("stage-devices", devices);
+    return layers == "auto" ? success() : fail("layers", layers);
+  }
+
   /// Splits the step over one axis of shards.
   LogicalResult splitOver(func::FuncOp step, ShardAxis axis) {
     ModuleOp module = getOperation();
@@ -173,7 +190,7 @@ private:
     auto groups =
         parseDeviceGroups(devices, {cut.ways.begin(), cut.ways.end()});
     if (!groups)
-      return emitError(getOperation().getLoc()) << groups.error().message;
+      return emitError(placeOfStep(getOperation())) << groups.error().message;
     cut.devices = std::move(*groups);
     return success();
   }
@@ -298,13 +315,13 @@ private:
     for (int64_t count : stages) {
       all = std::max(all, count);
       if (count < 1 || !grid.empty())
-        return emitError(getOperation().getLoc())
+        return emitError(placeOfStep(getOperation()))
                << (grid.empty() ? "each stage has at least one shard, got "
                                 : "the shards of a stage form one axis, not a "
                                   "grid; leave out one of the two, got ")
                << count;
     }
-    Location loc = getOperation().getLoc();
+    Location loc = placeOfStep(getOperation());
     if (!isGood)
       return emitError(loc) << "a grid of shards has two axes, each of 2 to "
                             << kMostWays << " shards";
