@@ -8,10 +8,21 @@
 #include "HandedOver.h"
 #include "stagewright/Analysis/Work.h"
 #include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/Support/MathExtras.h"
+#include "llvm/Support/Regex.h"
 #include <map>
 
 namespace stagewright::pipeline {
+
+/// Whether the layers of `graph` are those of shards, by their names (see
+/// ShardPlace.h, of a library that uses this one).
+static bool areOfShards(GraphOp graph) {
+  llvm::Regex shard("\\.t[0-9]+b?(\\.p[0-9]+)?\\.s[0-9]+");
+  return llvm::any_of(graph.getLayers(), [&](Attribute name) {
+    return shard.match(cast<StringAttr>(name).getValue());
+  });
+}
 
 HandedOver::HandedOver(GraphOp graph, ArrayRef<int64_t> stages) {
   auto stageOf = [&](NodeOp node) {
@@ -25,6 +36,7 @@ HandedOver::HandedOver(GraphOp graph, ArrayRef<int64_t> stages) {
     placeOf[node] = group.size();
     group.push_back(node);
   }
+  bool hasRings = stages.empty() && areOfShards(graph);
   for (auto &[key, group] : groups) {
     // Differences to the bytes of the node before.
     SmallVector<int64_t> before(group.size() + 1, 0), during(before);
@@ -32,19 +44,27 @@ HandedOver::HandedOver(GraphOp graph, ArrayRef<int64_t> stages) {
       for (mlir::Value value : node.getOutputs()) {
         size_t last = place;
         bool isKept = false;
+        llvm::SmallSetVector<int64_t, 4> readers; // Layers.
         for (Operation *user : value.getUsers()) {
           auto reader = dyn_cast<NodeOp>(user);
           isKept |= !reader || (stageOf(reader) == key.first &&
                                 reader.getPhase() != key.second);
-          if (!isKept && stageOf(reader) == key.first)
-            last = std::max(last, placeOf[reader]);
+          if (isKept || stageOf(reader) != key.first)
+            continue;
+          last = std::max(last, placeOf[reader]);
+          readers.insert(reader.getLayer());
         }
         if (isKept || last == place)
           continue;
         int64_t size = int64_t(
             llvm::alignTo(uint64_t(bytesOf(value.getType())), kSlotAlignment));
-        before[place + 1] += size, before[last + 1] -= size;
-        during[place] += size, during[last + 1] -= size;
+        during[place] += size, during[place + 1] -= size;
+        for (size_t later = place + 1; later <= last; ++later) {
+          if (hasRings && !readers.contains(group[later].getLayer()))
+            continue;
+          before[later] += size, before[later + 1] -= size;
+          during[later] += size, during[later + 1] -= size;
+        }
       }
     Bytes sum;
     for (auto [place, node] : llvm::enumerate(group)) {
