@@ -6,23 +6,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "HandedOver.h"
+#include "stagewright/Analysis/ShardPlace.h"
 #include "stagewright/Analysis/Work.h"
 #include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Support/MathExtras.h"
-#include "llvm/Support/Regex.h"
 #include <map>
 
 namespace stagewright::pipeline {
-
-/// Whether the layers of `graph` are those of shards, by their names (see
-/// ShardPlace.h, of a library that uses this one).
-static bool areOfShards(GraphOp graph) {
-  llvm::Regex shard("\\.t[0-9]+b?(\\.p[0-9]+)?\\.s[0-9]+");
-  return llvm::any_of(graph.getLayers(), [&](Attribute name) {
-    return shard.match(cast<StringAttr>(name).getValue());
-  });
-}
 
 HandedOver::HandedOver(GraphOp graph, ArrayRef<int64_t> stages) {
   auto stageOf = [&](NodeOp node) {
@@ -36,7 +27,7 @@ HandedOver::HandedOver(GraphOp graph, ArrayRef<int64_t> stages) {
     placeOf[node] = group.size();
     group.push_back(node);
   }
-  bool hasRings = stages.empty() && areOfShards(graph);
+  bool hasRings = stages.empty() && hasShards(graph);
   for (auto &[key, group] : groups) {
     // Differences to the bytes of the node before.
     SmallVector<int64_t> before(group.size() + 1, 0), during(before);

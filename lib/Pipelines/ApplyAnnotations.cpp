@@ -8,9 +8,9 @@
 #include "ApplyAnnotations.h"
 #include "RunPasses.h"
 #include "stagewright/Analysis/Annotations.h"
+#include "stagewright/Analysis/ShardPlace.h"
 #include "stagewright/Dialect/Pipeline/Transforms/EnsureGraph.h"
 #include "stagewright/Dialect/Pipeline/Transforms/Passes.h"
-#include "stagewright/Dialect/Pipeline/Transforms/ShardPlace.h"
 
 namespace stagewright {
 

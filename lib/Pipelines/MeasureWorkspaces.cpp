@@ -12,12 +12,12 @@
 #include "stagewright/Analysis/GraphProblem.h"
 #include "stagewright/Analysis/PlanData.h"
 #include "stagewright/Analysis/Rows.h"
+#include "stagewright/Analysis/ShardPlace.h"
 #include "stagewright/Analysis/Work.h"
 #include "stagewright/Conversion/BodiesToKernels/Passes.h"
 #include "stagewright/Conversion/PipelineToRank/Passes.h"
 #include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
 #include "stagewright/Dialect/Pipeline/Transforms/Passes.h"
-#include "stagewright/Dialect/Pipeline/Transforms/ShardPlace.h"
 #include "stagewright/Dialect/Rank/IR/Rank.h"
 #include "stagewright/Planning/Evaluate.h"
 

@@ -10,7 +10,7 @@
 #include "ShardStages.h"
 #include "stagewright/Analysis/ClusterData.h"
 #include "stagewright/Analysis/GraphProblem.h"
-#include "stagewright/Dialect/Pipeline/Transforms/ShardPlace.h"
+#include "stagewright/Analysis/ShardPlace.h"
 #include "stagewright/Scheduling/Generators.h"
 #include "stagewright/Support/DeviceGroups.h"
 #include <numeric>

@@ -8,8 +8,8 @@
 #include "RepeatLevels.h"
 #include "RunPasses.h"
 #include "stagewright/Analysis/GraphProblem.h"
+#include "stagewright/Analysis/ShardPlace.h"
 #include "stagewright/Dialect/Pipeline/Transforms/Passes.h"
-#include "stagewright/Dialect/Pipeline/Transforms/ShardPlace.h"
 #include "stagewright/Dialect/Silence.h"
 
 namespace stagewright {

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ShardLevels.h"
-#include "stagewright/Dialect/Pipeline/Transforms/ShardPlace.h"
+#include "stagewright/Analysis/ShardPlace.h"
 #include "stagewright/Planning/Planners.h"
 #include "llvm/ADT/StringMap.h"
 #include <limits>

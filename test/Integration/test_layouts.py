@@ -482,6 +482,23 @@ def test_a_conversion_goes_to_any_devices(tmp_path, groups, source, target):
     assert step.run_between(tmp_path, *GROUPS[groups], step.integers()) == step.expected_between(*GROUPS[groups])
 
 
+def test_a_scalar_of_an_addend_is_read_in_another_group(tmp_path):
+    """Each group computes the scalars that it reads, so that the other group needs the value, too, not only its addends."""
+    step = Step("B", "P")
+    type_ = f"tensor<{step.rows}x{step.columns}xf32>"
+    step.text = step.text.replace("return %z", f"""%at = arith.constant 0 : index
+            %first = tensor.extract %v[%at, %at] : {type_} loc("jit(step)/h0/op")
+            %more = linalg.generic {{indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}}
+                ins(%z : {type_}) outs(%empty : {type_}) {{
+            ^bb0(%a: f32, %o: f32):
+              %c = arith.addf %a, %first : f32
+              linalg.yield %c : f32
+            }} -> {type_} loc("jit(step)/h1/op")
+            return %more""")
+    step.result = lambda values: Step.result(step, values) + (values["left"] @ values["right"])[0, 0]
+    step.run_between(tmp_path, (0, 1), (2, 3), step.integers())
+
+
 @MPI
 @pytest.mark.parametrize("source, target", [("S0", "S1"), ("S1", "P"), *thorough([("P", "S0"), ("S1", "B"), ("B", "S1"), ("S0", "P"), ("B", "P"), ("P", "P")])])
 @pytest.mark.parametrize("groups", GROUPS)

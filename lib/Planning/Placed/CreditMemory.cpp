@@ -55,16 +55,26 @@ struct RankStages {
 };
 } // namespace
 
-/// By rank.
+/// By rank. Of devices that share samples, which all run what the rank runs,
+/// the one with the least memory.
 static std::vector<RankStages>
-stagesOfRanks(const std::vector<StagePlan> &stages, const ReplicaRanks &ranks) {
+stagesOfRanks(const Problem &problem, const std::vector<StagePlan> &stages,
+              const ReplicaRanks &ranks) {
+  auto isSmaller = [&](size_t a, size_t b) {
+    return problem.cluster.devices[a].memory <
+           problem.cluster.devices[b].memory;
+  };
   std::vector<RankStages> result;
   for (size_t s = 0; s < stages.size(); ++s)
     for (size_t i = 0; i < ranks[s].size(); ++i) {
       auto rank = size_t(ranks[s][i]);
       result.resize(std::max(result.size(), rank + 1));
       result[rank].stages.push_back(s);
-      result[rank].device = stages[s].devices[i];
+      const std::vector<size_t> &devices = stages[s].devices;
+      result[rank].device =
+          stages[s].rows.empty()
+              ? devices[i]
+              : *std::min_element(devices.begin(), devices.end(), isSmaller);
     }
   return result;
 }
@@ -104,7 +114,7 @@ leftForRings(const Problem &problem, const std::vector<StagePlan> &stages,
   }
   std::vector<double> left(stages.size(),
                            std::numeric_limits<double>::infinity());
-  std::vector<RankStages> all = stagesOfRanks(stages, ranks);
+  std::vector<RankStages> all = stagesOfRanks(problem, stages, ranks);
   std::vector<int64_t> gradients =
       gradientsOf(problem, stages, ranks, all.size());
   for (size_t r = 0; r < all.size(); ++r) {

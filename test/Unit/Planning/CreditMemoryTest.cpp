@@ -141,6 +141,21 @@ TEST_F(CreditMemoryOf, ReplicasThatShareSamplesHoldTheirShares) {
   EXPECT_DOUBLE_EQ(memory()->limits[2], 300 * 3 / 2.0);
 }
 
+// Stages 0 and 1 are on the same two devices, which share samples.
+TEST_F(CreditMemoryOf, TheSmallestSharingDeviceLimitsItsStages) {
+  problem.samples = 2;
+  problem.cluster = hostsOf({4}, 1, 1);
+  for (Device &device : problem.cluster.devices)
+    device.memory = Bytes(1000);
+  problem.cluster.devices[3].memory = Bytes(400);
+  for (size_t stage : {0, 1}) {
+    stages[stage].devices = {0, 3};
+    stages[stage].rows = {1, 1};
+  }
+  EXPECT_EQ(creditMemoryOf(problem, stages, {{0}, {0}, {1}}, schedule)->limits,
+            (std::vector<double>{400, 400, 1000}));
+}
+
 // Stages 0 and 2 have a parameter of 50 B in common. If one of them is on two
 // ranks, all sum their gradients in place, else rank 0 gets two.
 TEST_F(CreditMemoryOf, RanksOfReplicasSumGradientsInPlace) {

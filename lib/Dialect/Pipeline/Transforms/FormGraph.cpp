@@ -11,9 +11,9 @@
 #include "stagewright/Analysis/Annotations.h"
 #include "stagewright/Analysis/ClusterData.h"
 #include "stagewright/Analysis/Scope.h"
+#include "stagewright/Analysis/ShardPlace.h"
 #include "stagewright/Dialect/Pipeline/Transforms/EnsureGraph.h"
 #include "stagewright/Dialect/Pipeline/Transforms/Passes.h"
-#include "stagewright/Dialect/Pipeline/Transforms/ShardPlace.h"
 #include <cmath>
 
 namespace stagewright::pipeline {

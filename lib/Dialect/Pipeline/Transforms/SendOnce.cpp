@@ -9,8 +9,8 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "stagewright/Analysis/PlanData.h"
+#include "stagewright/Analysis/ShardPlace.h"
 #include "stagewright/Dialect/Pipeline/Transforms/Passes.h"
-#include "stagewright/Dialect/Pipeline/Transforms/ShardPlace.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 #include <map>

@@ -9,8 +9,8 @@
 #include "GridPlaces.h"
 #include "GridSegments.h"
 #include "stagewright/Analysis/Scope.h"
+#include "stagewright/Analysis/ShardPlace.h"
 #include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
-#include "stagewright/Dialect/Pipeline/Transforms/ShardPlace.h"
 #include "llvm/ADT/StringExtras.h"
 
 namespace stagewright::pipeline {

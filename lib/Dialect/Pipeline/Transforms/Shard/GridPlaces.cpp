@@ -11,8 +11,8 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "stagewright/Analysis/ShardPlace.h"
 #include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
-#include "stagewright/Dialect/Pipeline/Transforms/ShardPlace.h"
 #include <map>
 
 namespace stagewright::pipeline {

@@ -14,8 +14,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Sharder.h"
+#include "stagewright/Analysis/ShardPlace.h"
 #include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
-#include "stagewright/Dialect/Pipeline/Transforms/ShardPlace.h"
 
 namespace stagewright::pipeline {
 namespace {

@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "Sharder.h"
+#include "stagewright/Analysis/ShardPlace.h"
 #include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
 #include "stagewright/Dialect/Pipeline/IR/Roles.h"
-#include "stagewright/Dialect/Pipeline/Transforms/ShardPlace.h"
 #include <map>
 
 namespace stagewright::pipeline {

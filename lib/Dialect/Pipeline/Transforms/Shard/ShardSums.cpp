@@ -134,9 +134,16 @@ void Sharder::keepSums(Value value, const SumNodes &nodes, bool keeps) {
 }
 
 void Sharder::bringAddends(const SumNodes &nodes) {
+  // Any stage may return values, and computes itself what is free and the
+  // scalars that it reads.
   auto addsOrIsElsewhere = [&](Operation *user) {
     Operation *op = nodes.front()->getBlock()->findAncestorOpInBlock(*user);
-    return kept.contains(op) || stageOfOp.lookup(op) != stage;
+    if (kept.contains(op))
+      return true;
+    const StepOp *entry =
+        op->getNumResults() ? entryIn(op->getResult(0)) : nullptr;
+    return entry && !entry->free && stageOfOp.lookup(op) != stage &&
+           llvm::all_of(op->getResultTypes(), llvm::IsaPred<RankedTensorType>);
   };
   for (Operation *op : nodes)
     if (kept.contains(op))

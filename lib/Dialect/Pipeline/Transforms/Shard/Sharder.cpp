@@ -8,8 +8,8 @@
 #include "Sharder.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "stagewright/Analysis/Scope.h"
+#include "stagewright/Analysis/ShardPlace.h"
 #include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
-#include "stagewright/Dialect/Pipeline/Transforms/ShardPlace.h"
 #include "llvm/ADT/StringExtras.h"
 
 namespace stagewright::pipeline {

@@ -136,7 +136,8 @@ void sortForward(mlir::func::FuncOp step);
 /// Numbers of communications between shards, by kind.
 struct Boxes {
   int64_t sums = 0, scatters = 0, joins = 0, exchanges = 0;
-  int64_t bytes = 0; ///< That all shards together send in these, by messages.
+  /// That all shards together send in these, and to other stages, by messages.
+  int64_t bytes = 0;
 
   Boxes &operator+=(const Boxes &other) {
     sums += other.sums, scatters += other.scatters;

@@ -12,8 +12,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef STAGEWRIGHT_DIALECT_PIPELINE_TRANSFORMS_SHARDPLACE_H
-#define STAGEWRIGHT_DIALECT_PIPELINE_TRANSFORMS_SHARDPLACE_H
+#ifndef STAGEWRIGHT_ANALYSIS_SHARDPLACE_H
+#define STAGEWRIGHT_ANALYSIS_SHARDPLACE_H
 
 #include "llvm/ADT/StringRef.h"
 #include <optional>
@@ -62,4 +62,4 @@ bool hasShards(GraphOp graph);
 
 } // namespace stagewright::pipeline
 
-#endif // STAGEWRIGHT_DIALECT_PIPELINE_TRANSFORMS_SHARDPLACE_H
+#endif // STAGEWRIGHT_ANALYSIS_SHARDPLACE_H

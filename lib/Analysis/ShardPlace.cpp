@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "stagewright/Dialect/Pipeline/Transforms/ShardPlace.h"
+#include "stagewright/Analysis/ShardPlace.h"
 #include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
 
 namespace stagewright::pipeline {
