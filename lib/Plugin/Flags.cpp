@@ -21,7 +21,8 @@ static mlir::OpPassManager &requested() {
   return pipeline;
 }
 
-/// Appends the pass to the tool's own option `--pass-pipeline`.
+/// Appends the pass to the tool's own option `--pass-pipeline`, unless the user
+/// has given that option.
 static void request(StringRef pass, StringRef options, cl::Option &pipeline) {
   auto fail = [&](const Twine &message) {
     errs() << "error: --" << pass << ": " << message << "\n";
@@ -34,10 +35,15 @@ static void request(StringRef pass, StringRef options, cl::Option &pipeline) {
   std::string text;
   raw_string_ostream stream(text);
   requested().printAsTextualPipeline(stream);
-  if (pipeline.getNumOccurrences())
+  static bool isOurs = false;
+  if (isOurs)
     static_cast<cl::opt<std::string> &>(pipeline).setValue(text);
+  else if (pipeline.getNumOccurrences())
+    static_cast<void>(fail("--pass-pipeline is given as well; name all passes "
+                           "in it, or give only flags"));
   else
     pipeline.addOccurrence(0, pipeline.ArgStr, text);
+  isOurs = true;
 }
 
 void stagewright::registerPassFlags() {

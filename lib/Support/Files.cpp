@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "stagewright/Support/Files.h"
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -31,7 +32,13 @@ Result<std::string> readTextFile(const std::string &path) {
   std::ifstream stream(path, std::ios::binary);
   if (!stream)
     return Error{"cannot read '" + path + "': " + std::strerror(errno)};
-  text << stream.rdbuf();
+  std::array<char, 1 << 16> part;
+  errno = 0;
+  while (stream.read(part.data(), part.size()) || stream.gcount() > 0)
+    text.write(part.data(), stream.gcount());
+  if (stream.bad())
+    return Error{"cannot read '" + path +
+                 "': " + std::strerror(errno ? errno : EIO)};
   return text.str();
 }
 
@@ -47,18 +54,26 @@ static std::optional<int> writeAll(int file, std::string_view text) {
   return {};
 }
 
-/// Writes a temporary file and renames it, so `path` is never incomplete.
+/// Writes a temporary file and renames it, so `path` is never incomplete. An
+/// earlier file's mode stays.
 static std::optional<int> replaceFile(const std::string &path,
                                       std::string_view text) {
   std::string beside = path + ".XXXXXX";
   int file = ::mkstemp(beside.data());
   if (file < 0)
     return errno;
-  // mkstemp creates files of mode 0600; set the mode that the umask allows.
-  mode_t mask = ::umask(0);
-  ::umask(mask);
+  // mkstemp creates files of mode 0600; a new file has what the umask allows.
+  struct stat earlier = {};
+  mode_t mode = 0;
+  if (::stat(path.c_str(), &earlier) == 0) {
+    mode = earlier.st_mode & 0777;
+  } else {
+    mode_t mask = ::umask(0);
+    ::umask(mask);
+    mode = 0666 & ~mask;
+  }
   std::optional<int> reason = writeAll(file, text);
-  if (!reason && ::fchmod(file, 0666 & ~mask) != 0)
+  if (!reason && ::fchmod(file, mode) != 0)
     reason = errno;
   if (::close(file) != 0 && !reason)
     reason = errno;
@@ -73,17 +88,19 @@ Status writeTextFile(const std::string &path, const std::string &text) {
   std::optional<int> reason;
   std::error_code code;
   fs::file_status status = fs::status(path, code);
-  if (fs::is_directory(status)) {
-    reason = EISDIR;
-  } else if (path == "-") {
+  if (path == "-") {
     reason = writeAll(STDOUT_FILENO, text);
+  } else if (fs::is_directory(status)) {
+    reason = EISDIR;
   } else if (fs::exists(status) && !fs::is_regular_file(status)) {
     std::ofstream stream(path, std::ios::binary);
     errno = 0;
     if (!(stream << text << std::flush))
       reason = errno ? errno : EIO;
   } else {
-    reason = replaceFile(path, text);
+    // A link stays, and the file that it leads to is replaced.
+    fs::path target = fs::canonical(path, code);
+    reason = replaceFile(code ? path : target.string(), text);
   }
   if (reason)
     return Error{"cannot write '" + path + "': " + std::strerror(*reason)};

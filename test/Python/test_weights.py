@@ -195,7 +195,7 @@ def test_expressions_equal_numpy(text, wanted):
 
 
 @pytest.mark.parametrize("text, message", [
-    ("T(z)", "z has 1 dimensions, which (1, 0) does not order; give each of 0 to 0 once: T() is for two"),
+    ("T(z)", "z has 1 dimensions; T() takes a tensor of two, for others write transpose(x, ...)"),
     ("reshape(x, 5, -1)", "x of shape (3, 4) does not become (5, -1), which has another number of elements"),
     ("slice(x, 0, 2, 4)", "x of shape (3, 4) has no part 2 to 4 of dimension 0"),
     ("concat(x, z, 0)", "x, z have the shapes (3, 4), (3,), which differ in more than dimension 0"),

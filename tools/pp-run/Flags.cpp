@@ -21,8 +21,9 @@ void declare(CLI::App &app, Options &options) {
   app.add_option(
          "--init", options.run.init,
          "Initialise what the inputs lack, for trials: parameters normal with "
-         "standard deviation 0.02, one-dimensional ones 1, or 0 if their name "
-         "contains bias; state 0; batches normal, or 0 if integers")
+         "standard deviation 0.02, one-dimensional ones 1, or 0 if the last "
+         "part of their name contains bias or is b, beta or offset; state 0; "
+         "batches normal, or 0 if integers")
       ->type_name("SEED");
   app.add_option("--outputs", options.run.outputs,
                  "Write the results to this file")

@@ -208,9 +208,9 @@ struct Ranks {
   }
 };
 
-/// The number of ranks to start here as processes: all if requested, or if no
-/// launcher or flag connects processes and ranks on GPUs sum gradients with
-/// each other, as they may share a GPU only as processes; else 0.
+/// The number of ranks to start here as processes. All if --processes is given.
+/// Also all if ranks on GPUs have collectives (such ranks may share a GPU only
+/// as processes), unless a launcher or a flag connects processes. Else 0.
 int64_t ranksToStart(const Options &options) {
   bool others = !options.transport.empty() || options.rendezvous.asked() ||
                 launcherRank();
@@ -252,8 +252,9 @@ std::optional<int> startRanks(Options &options, int64_t ranks) {
   return runChildren(ranks, grace, print);
 }
 
-/// Connects to the other processes; returns false on failure. The error has
-/// then been printed: by rank 0, and by others if rank 0 cannot know it.
+/// Connects to the other processes; returns false if a rendezvous fails. The
+/// error has then been printed: by rank 0, and by others if rank 0 cannot know
+/// it. Other errors are thrown.
 bool join(const Options &options, std::optional<Launch> &launch) {
   std::optional<RendezvousPoint> at = rendezvous(options);
   Owned<sw_program> program(nullptr, sw_unload);

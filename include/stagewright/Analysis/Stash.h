@@ -84,8 +84,8 @@ struct Stash {
   std::vector<bool> inBackward;
   /// A factor that the forward of its layer computes.
   std::vector<bool> movedToForward;
-  /// Per layer: values of free operations that its forward keeps for its
-  /// backward.
+  /// Per layer: results of operations marked StepOp::free (every node may have
+  /// its own copy of them) that its forward keeps for its backward.
   std::vector<llvm::DenseSet<mlir::Value>> keptFree;
   /// Bytes kept, and total bytes of forward values that the backward reads.
   int64_t keptBytes = 0, readBytes = 0;
@@ -98,8 +98,9 @@ Stash chooseStash(const StepGraph &graph, const Layers &layers,
                   llvm::ArrayRef<mlir::Value> roots, StashPrices prices = {});
 
 /// A readable form of the choice: an array with a dictionary for every layer,
-/// with its name (`layer`), the bytes `kept` of those `read`, and what it
-/// `keeps` and `repeats`, as arrays of strings such as `exp 4x4x128x128xf32`.
+/// with its name (`layer`), the bytes that its forward keeps (`kept`), those of
+/// the forward values that its backward reads (`read`), and what it `keeps` and
+/// `repeats`, as arrays of strings such as `exp 4x4x128x128xf32`.
 mlir::ArrayAttr describeStash(const StepGraph &graph, const Layers &layers,
                               const Stash &stash);
 

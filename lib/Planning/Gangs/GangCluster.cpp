@@ -62,7 +62,8 @@ GangCluster gangCluster(const Cluster &cluster, const Network &network,
   std::vector<size_t> classOf = cluster.classOfDevices();
   std::map<std::vector<size_t>, size_t> classes;
   std::set<std::vector<double>> links;
-  size_t count = cluster.devices.size() / ways, mostHosts = 1;
+  size_t count = cluster.devices.size() / ways, mostHosts = 1,
+         leastHosts = ways;
   for (size_t gang = 0; gang < count; ++gang) {
     Device device = cluster.devices[gang * ways];
     std::vector<size_t> own;
@@ -79,6 +80,7 @@ GangCluster gangCluster(const Cluster &cluster, const Network &network,
     }
     size_t hosts = hostsOf(network, gang, ways);
     mostHosts = std::max(mostHosts, hosts);
+    leastHosts = std::min(leastHosts, hosts);
     if (hosts > 1) // A host of its own.
       device.node = -int64_t(gang) - 1;
     device.name += "-" + cluster.devices[(gang + 1) * ways - 1].name;
@@ -90,10 +92,11 @@ GangCluster gangCluster(const Cluster &cluster, const Network &network,
     if (links.insert(linksIn(network, gang, ways)).second)
       result.distinct.push_back(gang);
   }
-  // All shards of a gang send at the same time and share the NIC of their host.
+  // All shards of a gang send at the same time and share the NIC of their host;
+  // the gang with the fewest hosts decides.
   result.cluster.fabric = cluster.fabric;
   if (std::optional<Bandwidth> &nic = result.cluster.fabric.nic; nic && !isBest)
-    *nic = Bandwidth(nic->value * double(mostHosts) / double(ways));
+    *nic = Bandwidth(nic->value * double(leastHosts) / double(ways));
   bool isFabric = cluster.links.empty() && cluster.fabric.between &&
                   (mostHosts > 1 || cluster.fabric.inside);
   for (size_t a = 0; a < count && !isFabric; ++a)

@@ -58,7 +58,8 @@ static StageTimes timesOf(const Problem &problem, const StagePlan &stage,
 }
 
 namespace {
-/// What one stage sends to the next, or receives from it, for a microbatch.
+/// What one stage sends to another for a microbatch. `given`: the seconds of
+/// values whose transfer time is known.
 struct Load {
   int64_t bytes = 0;
   Seconds given;
@@ -131,7 +132,9 @@ static Seconds hopOf(const Problem &problem, const Network &network,
 }
 
 /// Bytes that a stage holds for a microbatch from F to I, and from I to W. The
-/// latter are the values of F and I that W uses.
+/// latter are the values of F and I that W uses. If they are more, the first
+/// number is the same as the second, since ScheduleProblem needs `kept` to be
+/// at most `activation`.
 static std::pair<double, double> heldOf(const StageMemory &memory) {
   auto bytes = [&](int64_t ByLife::*of) {
     return double(memory.stash.*of + memory.receivedStash.*of);

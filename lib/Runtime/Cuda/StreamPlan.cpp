@@ -216,7 +216,7 @@ void Planning::command(int32_t rank, size_t number) {
     return wait(stream, HostCopies::find(copies[rank].vacated,
                                          slotOfBuffer(rank, it.id, it.m)));
   case Command::Release:
-    return; // The rank's own stream orders them.
+    return; // The rank's own stream already orders the uses of a slot.
   }
 }
 

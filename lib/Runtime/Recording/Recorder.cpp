@@ -12,8 +12,9 @@
 namespace stagewright::runtime {
 
 namespace {
-/// Samples kept per node, and steps: the last ones, enough for a stable median.
-/// Those of a node take 16 KiB.
+/// Max number of samples kept of each node and of each kind of action of a
+/// stage, and of steps: the last ones, enough for a stable median. Those of one
+/// node take 16 KiB.
 constexpr int64_t sampleLimit = 4096;
 
 /// An upper bound of the events of one step.
@@ -84,7 +85,7 @@ void Recorder::add(const Event &event) {
 void Recorder::beginAction(int32_t kind, int64_t stage, int64_t m) {
   open = {Event::Action, kind, stage, m, now(), 0};
   open.choice = pending.choice, open.chosenAt = pending.chosenAt;
-  pending.choice.row = -1; // The row's other actions are not chosen.
+  pending.choice.row = -1; // Only the row's first action has the choice.
 }
 
 void Recorder::endAction() {

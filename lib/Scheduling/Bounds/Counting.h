@@ -57,8 +57,8 @@ private:
   double walked = 0;
 };
 
-/// The largest value that counting refutes for `window`, or `from`. It takes
-/// about `effort` steps of walks, and subtracts those from `effort`.
+/// The largest value that counting refutes for `window`, or `from`. It takes at
+/// most about `effort` steps of walks, and subtracts those from `effort`.
 double refuteByCounting(const Chain &chain, const Window &window, double from,
                         double &effort);
 

@@ -76,9 +76,9 @@ class Transpose(Made):
 
     def _order(self, rank):
         order = self.order or (1, 0)
-        _need(sorted(order) == list(range(rank)),
-              f"{next(self.names())} has {rank} dimensions, which {order} does not order; give each of 0 to {rank - 1} once"
-              + ("" if self.order else ": T() is for two, write transpose(x, ...)"))
+        _need(sorted(order) == list(range(rank)), f"{next(self.names())} has {rank} dimensions; " + (
+              f"transpose() needs each number from 0 to {rank - 1} once, got {order}" if self.order else
+              "T() takes a tensor of two, for others write transpose(x, ...)"))
         return order
 
     def shape(self, checkpoint):

@@ -46,6 +46,24 @@ TEST_F(Files, ErrorsNameFileAndReason) {
             "cannot write '" + folder.string() + "': Is a directory");
 }
 
+TEST_F(Files, LinksAndModesStay) {
+  fs::path path = folder / "f", link = folder / "link";
+  ASSERT_TRUE(writeTextFile(path, "before"));
+  fs::permissions(path, fs::perms::owner_read | fs::perms::owner_write);
+  fs::create_symlink("f", link);
+  ASSERT_TRUE(writeTextFile(link, "after"));
+  EXPECT_TRUE(fs::is_symlink(link));
+  EXPECT_EQ(*readTextFile(path), "after");
+  EXPECT_EQ(fs::status(path).permissions(),
+            fs::perms::owner_read | fs::perms::owner_write);
+}
+
+TEST_F(Files, AReadThatFailsIsNoEmptyFile) {
+  // No memory is mapped at address 0.
+  EXPECT_EQ(readTextFile("/proc/self/mem").error().message,
+            "cannot read '/proc/self/mem': Input/output error");
+}
+
 TEST_F(Files, DevicesAreWrittenTo) {
   EXPECT_TRUE(writeTextFile("/dev/null", "text"));
   EXPECT_TRUE(fs::is_character_file("/dev/null"));

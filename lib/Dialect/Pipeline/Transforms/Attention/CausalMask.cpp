@@ -91,11 +91,11 @@ Found combine(Operation *op, ArrayRef<Form> x) {
   }
   if (isa<arith::XOrIOp>(op) && x[0].isCondition && x[1].isNumber(1))
     return x[0].negated();
-  // `and` with true, or `or` with false, is the other operand.
+  // `and` with true, or `or` with zero, is the other operand.
   if (isa<arith::AndIOp, arith::OrIOp>(op)) {
-    if (!getElementTypeOrSelf(type).isInteger(1))
-      return std::nullopt;
     int64_t neutral = isa<arith::AndIOp>(op);
+    if (neutral && !getElementTypeOrSelf(type).isInteger(1))
+      return std::nullopt;
     return x[0].isNumber(neutral)   ? Found(x[1])
            : x[1].isNumber(neutral) ? Found(x[0])
                                     : std::nullopt;
