@@ -49,13 +49,16 @@ HandedOver::HandedOver(GraphOp graph, ArrayRef<int64_t> stages) {
           continue;
         int64_t size = int64_t(
             llvm::alignTo(uint64_t(bytesOf(value.getType())), kSlotAlignment));
+        auto add = [&](size_t first, size_t end) {
+          before[first] += size, before[end] -= size;
+          during[first] += size, during[end] -= size;
+        };
         during[place] += size, during[place + 1] -= size;
-        for (size_t later = place + 1; later <= last; ++later) {
-          if (hasRings && !readers.contains(group[later].getLayer()))
-            continue;
-          before[later] += size, before[later + 1] -= size;
-          during[later] += size, during[later + 1] -= size;
-        }
+        if (!hasRings)
+          add(place + 1, last + 1);
+        for (size_t later = place + 1; hasRings && later <= last; ++later)
+          if (readers.contains(group[later].getLayer()))
+            add(later, later + 1);
       }
     Bytes sum;
     for (auto [place, node] : llvm::enumerate(group)) {

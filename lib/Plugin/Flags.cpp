@@ -9,6 +9,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
+#include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/CommandLine.h"
 #include <deque>
 
@@ -21,8 +22,8 @@ static mlir::OpPassManager &requested() {
   return pipeline;
 }
 
-/// Appends the pass to the tool's own option `--pass-pipeline`, unless the user
-/// has given that option.
+/// Appends the pass to the tool's own option `--pass-pipeline`. Exits if the
+/// user gives that option too, before the flag or after it.
 static void request(StringRef pass, StringRef options, cl::Option &pipeline) {
   auto fail = [&](const Twine &message) {
     errs() << "error: --" << pass << ": " << message << "\n";
@@ -35,14 +36,22 @@ static void request(StringRef pass, StringRef options, cl::Option &pipeline) {
   std::string text;
   raw_string_ostream stream(text);
   requested().printAsTextualPipeline(stream);
+  auto refuse = [pass](const std::string &) {
+    errs() << "error: --" << pass << ": --pass-pipeline is given as well; "
+           << "name all passes in it, or give only flags\n";
+    exit(1);
+  };
+  auto &own = static_cast<cl::opt<std::string> &>(pipeline);
   static bool isOurs = false;
   if (isOurs)
-    static_cast<cl::opt<std::string> &>(pipeline).setValue(text);
-  else if (pipeline.getNumOccurrences())
-    static_cast<void>(fail("--pass-pipeline is given as well; name all passes "
-                           "in it, or give only flags"));
-  else
-    pipeline.addOccurrence(0, pipeline.ArgStr, text);
+    return own.setValue(text);
+  if (pipeline.getNumOccurrences())
+    refuse(text);
+  pipeline.addOccurrence(0, pipeline.ArgStr, text);
+  own.setCallback(refuse); // A later --pass-pipeline would replace ours.
+  // The tool destroys its options after it has unloaded this code.
+  static auto clear =
+      make_scope_exit([option = &own] { option->setCallback({}); });
   isOurs = true;
 }
 

@@ -84,12 +84,30 @@ static std::optional<int> replaceFile(const std::string &path,
   return reason;
 }
 
+/// Whether `path` is the open file, such as /dev/stdout is.
+static bool isOpenAs(const std::string &path, int file) {
+  struct stat named = {}, open = {};
+  return ::stat(path.c_str(), &named) == 0 && ::fstat(file, &open) == 0 &&
+         named.st_dev == open.st_dev && named.st_ino == open.st_ino;
+}
+
+/// The file that `path` leads to, which need not exist.
+static fs::path behindLinks(fs::path path) {
+  constexpr int kMostLinks = 40; // As in Linux.
+  std::error_code code;
+  for (int i = 0; i < kMostLinks && fs::is_symlink(path, code); ++i)
+    path = path.parent_path() / fs::read_symlink(path, code);
+  return path;
+}
+
 Status writeTextFile(const std::string &path, const std::string &text) {
   std::optional<int> reason;
   std::error_code code;
   fs::file_status status = fs::status(path, code);
-  if (path == "-") {
+  if (path == "-" || isOpenAs(path, STDOUT_FILENO)) {
     reason = writeAll(STDOUT_FILENO, text);
+  } else if (isOpenAs(path, STDERR_FILENO)) {
+    reason = writeAll(STDERR_FILENO, text);
   } else if (fs::is_directory(status)) {
     reason = EISDIR;
   } else if (fs::exists(status) && !fs::is_regular_file(status)) {
@@ -99,8 +117,7 @@ Status writeTextFile(const std::string &path, const std::string &text) {
       reason = errno ? errno : EIO;
   } else {
     // A link stays, and the file that it leads to is replaced.
-    fs::path target = fs::canonical(path, code);
-    reason = replaceFile(code ? path : target.string(), text);
+    reason = replaceFile(behindLinks(path).string(), text);
   }
   if (reason)
     return Error{"cannot write '" + path + "': " + std::strerror(*reason)};

@@ -8,6 +8,8 @@
 // RUN:   --pipeline-infer-roles=no-such=1 %s 2>&1 | FileCheck %s --check-prefix=ERROR
 // RUN: not mlir-opt --load-dialect-plugin=%plugin --load-pass-plugin=%plugin \
 // RUN:   --pass-pipeline='builtin.module(canonicalize)' --pipeline-infer-roles %s 2>&1 | FileCheck %s --check-prefix=BOTH
+// RUN: not mlir-opt --load-dialect-plugin=%plugin --load-pass-plugin=%plugin \
+// RUN:   --pipeline-infer-roles --pass-pipeline='builtin.module(canonicalize)' %s 2>&1 | FileCheck %s --check-prefix=BOTH
 
 // ERROR: no-such
 // BOTH: error: --pipeline-infer-roles: --pass-pipeline is given as well; name all passes in it, or give only flags

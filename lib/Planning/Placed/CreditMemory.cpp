@@ -60,21 +60,15 @@ struct RankStages {
 static std::vector<RankStages>
 stagesOfRanks(const Problem &problem, const std::vector<StagePlan> &stages,
               const ReplicaRanks &ranks) {
-  auto isSmaller = [&](size_t a, size_t b) {
-    return problem.cluster.devices[a].memory <
-           problem.cluster.devices[b].memory;
-  };
   std::vector<RankStages> result;
   for (size_t s = 0; s < stages.size(); ++s)
     for (size_t i = 0; i < ranks[s].size(); ++i) {
       auto rank = size_t(ranks[s][i]);
       result.resize(std::max(result.size(), rank + 1));
       result[rank].stages.push_back(s);
-      const std::vector<size_t> &devices = stages[s].devices;
-      result[rank].device =
-          stages[s].rows.empty()
-              ? devices[i]
-              : *std::min_element(devices.begin(), devices.end(), isSmaller);
+      result[rank].device = stages[s].rows.empty()
+                                ? stages[s].devices[i]
+                                : smallestDevice(problem, stages[s]);
     }
   return result;
 }

@@ -29,6 +29,14 @@ std::vector<size_t> devicesOf(const std::vector<StagePlan> &stages,
   return devices;
 }
 
+size_t smallestDevice(const Problem &problem, const StagePlan &stage) {
+  return *std::min_element(stage.devices.begin(), stage.devices.end(),
+                           [&](size_t a, size_t b) {
+                             return problem.cluster.devices[a].memory <
+                                    problem.cluster.devices[b].memory;
+                           });
+}
+
 /// Share of each microbatch that each device of `stage` processes: all of it
 /// unless the stage states rows.
 static std::vector<double> slicesOf(const Problem &problem,
@@ -194,7 +202,9 @@ static Status scaleMemory(const Problem &problem,
       left.push_back(*least);
       continue;
     }
-    const Device &device = problem.cluster.devices[devices[r]];
+    if (!here.empty() && !stages[size_t(here[0])].rows.empty())
+      devices[size_t(r)] = smallestDevice(problem, stages[size_t(here[0])]);
+    const Device &device = problem.cluster.devices[devices[size_t(r)]];
     // Memory that does not depend on the number of microbatches in flight: what
     // is needed with none in flight, and the slot in which the next microbatch
     // arrives.

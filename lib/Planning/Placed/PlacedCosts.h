@@ -20,6 +20,10 @@ namespace stagewright {
 std::vector<size_t> devicesOf(const std::vector<StagePlan> &stages,
                               const StagePlacement &where);
 
+/// Of the devices of `stage`, which share samples, the first with the least
+/// memory: all of them run what the rank of the stage runs.
+size_t smallestDevice(const Problem &problem, const StagePlan &stage);
+
 /// Bytes left for the microbatches in flight on a stage whose replicas share
 /// the samples of each microbatch, as if one replica had all samples: the min
 /// over the devices of the bytes left there divided by the device's share.

@@ -1,9 +1,13 @@
-// A mask is causal only if it is so for every query and key: the lowest bit of a query is not the query, and 8 bits may be too
-// few for it.
+// A mask is causal only if it is so for every query and key: the lowest bit of a query is not the query, 8 bits may be too few
+// for it, and 32 for its sum with a large constant.
 // RUN: sed 's|// QUERY|%%n = arith.ori %%i, %%c0 : i32|' %s | pp-opt --pipeline-raise-attention=score-bytes=0 | FileCheck %s
 // RUN: sed 's|// QUERY|%%n = arith.andi %%i, %%c1 : i32|' %s | pp-opt --pipeline-raise-attention=score-bytes=0 | FileCheck %s --check-prefix=OTHER
 // RUN: sed 's|// QUERY|%%t = arith.trunci %%i : i32 to i8 %%n = arith.extsi %%t : i8 to i32|' %s | pp-opt --pipeline-raise-attention=score-bytes=0 \
 // RUN:   | FileCheck %s --check-prefix=OTHER
+// RUN: sed 's|// QUERY|%%t = arith.trunci %%i : i32 to i1 %%n = arith.extsi %%t : i1 to i32|' %s | pp-opt --pipeline-raise-attention=score-bytes=0 \
+// RUN:   | FileCheck %s --check-prefix=OTHER
+// RUN: sed -e 's|// QUERY|%%far = arith.constant 2147483647 : i32 %%n = arith.addi %%i, %%far : i32 %%key = arith.addi %%j, %%far : i32|' \
+// RUN:   -e 's|%%n, %%j|%%n, %%key|' %s | pp-opt --pipeline-raise-attention=score-bytes=0 | FileCheck %s --check-prefix=OTHER
 // CHECK: pipeline.attention scale 5.000000e-01 causal maps
 // OTHER-NOT: causal
 // OTHER: return

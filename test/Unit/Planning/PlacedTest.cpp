@@ -272,6 +272,26 @@ TEST(Placed, CostsOfStagesAndHops) {
   EXPECT_DOUBLE_EQ(costs.stages[1].kept, 42 * 894.0 / 996);
 }
 
+// Both stages are on the same two devices, which share samples.
+TEST(Placed, TheSmallestSharingDeviceLimitsItsStages) {
+  Problem problem = chain({1, 2}, 2, 4);
+  problem.samples = 2;
+  std::vector<StagePlan> stages = {stageOf(0, 1, {0, 1}),
+                                   stageOf(1, 2, {0, 1})};
+  for (StagePlan &stage : stages)
+    stage.rows = {1, 1};
+  Network network = *Network::create(problem.cluster);
+  auto memoryOn = [&](int64_t first, int64_t second) {
+    problem.cluster.devices[0].memory = Bytes(first);
+    problem.cluster.devices[1].memory = Bytes(second);
+    return scheduleProblemOf(problem, network, stages, {Placement::Loop, 1, 2})
+        ->memory;
+  };
+  EXPECT_EQ(memoryOn(1000, 400), memoryOn(400, 400));
+  EXPECT_EQ(memoryOn(400, 1000), memoryOn(400, 400));
+  EXPECT_LT(memoryOn(400, 400), memoryOn(1000, 1000));
+}
+
 TEST(Placed, TwinsHaveTwoDevicesAndAnEvenNumber) {
   Problem problem = chain(std::vector<double>(6, 1), 3, 4);
   Result<Plan> odd =

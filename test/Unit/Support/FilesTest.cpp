@@ -58,6 +58,14 @@ TEST_F(Files, LinksAndModesStay) {
             fs::perms::owner_read | fs::perms::owner_write);
 }
 
+TEST_F(Files, ALinkMayLeadToAFileThatDoesNotExist) {
+  fs::path link = folder / "link";
+  fs::create_symlink("f", link);
+  ASSERT_TRUE(writeTextFile(link, "text"));
+  EXPECT_TRUE(fs::is_symlink(link));
+  EXPECT_EQ(*readTextFile(folder / "f"), "text");
+}
+
 TEST_F(Files, AReadThatFailsIsNoEmptyFile) {
   // No memory is mapped at address 0.
   EXPECT_EQ(readTextFile("/proc/self/mem").error().message,

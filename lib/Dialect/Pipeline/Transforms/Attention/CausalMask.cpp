@@ -18,8 +18,9 @@
 
 namespace stagewright::pipeline {
 
-/// Larger numbers than this are not traced: sums of them might overflow.
-constexpr int64_t kMostNumber = 1LL << 31;
+/// Larger constants than this are not traced. The sum of one of them, a query
+/// and a key, each less than 2^29, fits into 32 bits.
+constexpr int64_t kMostConstant = 1LL << 30;
 
 namespace {
 
@@ -36,8 +37,8 @@ struct Form {
     return query == 0 && key == 0 && constant == value && !isCondition;
   }
   bool isSmall() const {
-    return std::max({std::abs(query), std::abs(key), std::abs(constant)}) <=
-           kMostNumber;
+    return std::max(std::abs(query), std::abs(key)) <= 1 &&
+           std::abs(constant) <= kMostConstant;
   }
   /// The opposite condition.
   Form negated() const { return {-query, -key, -constant - 1, true}; }
@@ -68,20 +69,26 @@ Found compare(arith::CmpIPredicate predicate, Form a, Form b) {
   }
 }
 
+/// Whether the type is that of conditions.
+bool isBit(Type type) { return getElementTypeOrSelf(type).isInteger(1); }
+
 /// Whether numbers of the type may be as large as those that are traced.
 bool isWide(Type type) {
   type = getElementTypeOrSelf(type);
-  return type.isIndex() || type.isInteger(1) ||
+  return type.isIndex() ||
          (isa<IntegerType>(type) && type.getIntOrFloatBitWidth() >= 32);
 }
 
 Found combine(Operation *op, ArrayRef<Form> x) {
   // A narrow integer may overflow where the form does not.
   Type type = op->getResult(0).getType();
-  if (!isWide(type))
+  if (!isWide(type) && !isBit(type))
     return std::nullopt;
+  bool readsBit = !x.empty() && isBit(op->getOperand(0).getType());
+  // A bit of a number is not the number, and true is -1 as a wider one.
   if (isa<arith::IndexCastOp, arith::ExtSIOp, arith::TruncIOp>(op))
-    return x[0];
+    return x[0].isCondition || !(readsBit || isBit(type)) ? Found(x[0])
+                                                          : std::nullopt;
   if (auto select = dyn_cast<arith::SelectOp>(op)) {
     if (x[0].isCondition && x[1].isNumber(1) && x[2].isNumber(0))
       return x[0];
@@ -94,13 +101,13 @@ Found combine(Operation *op, ArrayRef<Form> x) {
   // `and` with true, or `or` with zero, is the other operand.
   if (isa<arith::AndIOp, arith::OrIOp>(op)) {
     int64_t neutral = isa<arith::AndIOp>(op);
-    if (neutral && !getElementTypeOrSelf(type).isInteger(1))
+    if (neutral && !readsBit)
       return std::nullopt;
     return x[0].isNumber(neutral)   ? Found(x[1])
            : x[1].isNumber(neutral) ? Found(x[0])
                                     : std::nullopt;
   }
-  if (x.size() == 2 && (x[0].isCondition || x[1].isCondition))
+  if (readsBit || (x.size() == 2 && (x[0].isCondition || x[1].isCondition)))
     return std::nullopt;
   if (isa<arith::AddIOp>(op))
     return sum(x[0], x[1]);
