@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "stagewright/Scheduling/Gangs.h"
+#include "stagewright/Scheduling/StageGraph.h"
 #include <algorithm>
 #include <cassert>
 #include <map>
@@ -135,17 +136,14 @@ private:
 };
 } // namespace
 
-static bool isGradient(ActionKind kind) {
-  return kind == ActionKind::Backward || kind == ActionKind::InputGradient;
-}
-
 /// When the value of another stage that `action` needs is there; none: the
 /// action that makes it has not started.
 std::optional<int64_t> Merger::arrivalOf(const Action &action) const {
   auto stage = size_t(action.stage), microbatch = size_t(action.microbatch);
   if (action.kind == ActionKind::Forward && stage > 0)
     return forwards[stage - 1][microbatch];
-  if (isGradient(action.kind) && stage + 1 < orders.size())
+  if (runsPhase(action.kind, ActionKind::InputGradient) &&
+      stage + 1 < orders.size())
     return backwards[stage + 1][microbatch];
   return 0;
 }
@@ -158,7 +156,7 @@ void Merger::start(const Action &action, Time time) {
   last = std::max(last, time);
   if (action.kind == ActionKind::Forward)
     forwards[stage][microbatch] = time;
-  if (isGradient(action.kind))
+  if (runsPhase(action.kind, ActionKind::InputGradient))
     backwards[stage][microbatch] = time;
 }
 
@@ -180,9 +178,9 @@ Order Merger::run() {
         continue;
       for (int64_t rank : gangs.ranks[stage])
         time = std::max(*time, free[rank]);
-      int kind = isGradient(action.kind)              ? 0
-                 : action.kind == ActionKind::Forward ? 1
-                                                      : 2;
+      int kind = runsPhase(action.kind, ActionKind::InputGradient) ? 0
+                 : action.kind == ActionKind::Forward              ? 1
+                                                                   : 2;
       bool skipsAge =
           (kind == 0 && byStage.backwards) || (kind == 1 && byStage.forwards);
       int64_t age = skipsAge ? 0 : action.microbatch;

@@ -1,6 +1,7 @@
 """Tensor parallelism: layers split over shards, one per rank. Losses and gradients are compared with JAX's on threads, in MPI
 processes and on the emulator; messages between ranks are counted."""
 
+import functools
 import json
 import re
 import shutil
@@ -329,19 +330,20 @@ def test_gangs_hold_what_was_planned_for_them(tmp_path, imported, model, stages,
         assert 0.95 <= counted / max(arenas[device] for device in gang.split("-")) <= 1.35, (gang, counted, arenas)
 
 
+def ready(folder, artifact, hints, *flags):
+    """Whether memory takes credits from stages that run what is ready, and the largest arena."""
+    done = subprocess.run([BUILD / "bin/pp-compile", folder / "step.mlir", f"--shard={hints}", "--microbatches=8", "--execution=ready",
+                           "-o", artifact, *flags], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return "memory allows credits" in done.stderr, max(rank["memory"]["arena"] for rank in
+                                                       json.loads(tool("pp-run", artifact, "--info=json"))["ranks"])
+
+
 @pytest.mark.parametrize("model, hints, more", (("gpt.py:gpt", GPT, ()), ("llama.py:llama", LLAMA, ()), ("gpt.py:gpt", GPT, ("--recompute-layers",))),
                          ids=("gpt", "llama", "gpt-repeated"))
 def test_shards_that_run_what_is_ready_get_credits_by_their_arenas(tmp_path, imported, model, hints, more):
     """With 2 % more memory than the arenas take, no credit is taken back; with less memory some are, and the arenas fit."""
-    folder, artifact = imported(model), tmp_path / "step.swx"
-
-    def compiled(*flags):
-        done = subprocess.run([BUILD / "bin/pp-compile", folder / "step.mlir", "--cluster=local:2", "--tensor-parallel=2", f"--shard={hints}",
-                               "--microbatches=8", "--execution=ready", "-o", artifact, *more, *flags], capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
-        return "memory allows credits" in done.stderr, max(rank["memory"]["arena"] for rank in
-                                                           json.loads(tool("pp-run", artifact, "--info=json"))["ranks"])
-
+    compiled = functools.partial(ready, imported(model), tmp_path / "step.swx", hints, "--cluster=local:2", "--tensor-parallel=2", *more)
     capped, arena = compiled()
     assert not capped
     assert compiled(f"--memory={int(1.02 * arena)}B") == (False, arena)
@@ -354,18 +356,11 @@ def test_shards_that_run_what_is_ready_get_credits_by_their_arenas(tmp_path, imp
 @pytest.mark.parametrize("more", (("--tensor-parallel=2", "--stages=2"), ("--tensor-parallel=3,2", "--stage-devices=0-2;2-3")), ids=("equal", "unequal"))
 def test_gangs_that_run_what_is_ready_get_credits_by_their_arenas(tmp_path, imported, more):
     """With 5 % more memory than the arenas take no credit is taken back; with 5 % less some are, and the arenas fit."""
-    folder, artifact = imported("gpt.py:gpt"), tmp_path / "step.swx"
-
-    def arena(*flags):
-        done = subprocess.run([BUILD / "bin/pp-compile", folder / "step.mlir", "--cluster=local:4", f"--shard={GPT}", "--microbatches=8",
-                               "--execution=ready", "-o", artifact, *more, *flags], capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
-        return "memory allows credits" in done.stderr, max(rank["memory"]["arena"] for rank in
-                                                           json.loads(tool("pp-run", artifact, "--info=json"))["ranks"])
-    capped, most = arena()
+    compiled = functools.partial(ready, imported("gpt.py:gpt"), tmp_path / "step.swx", GPT, "--cluster=local:4", *more)
+    capped, most = compiled()
     assert not capped
-    assert arena(f"--memory={int(1.05 * most)}B") == (False, most)
-    capped, less = arena(f"--memory={int(0.95 * most)}B")
+    assert compiled(f"--memory={int(1.05 * most)}B") == (False, most)
+    capped, less = compiled(f"--memory={int(0.95 * most)}B")
     assert capped and less <= int(0.95 * most)
 
 

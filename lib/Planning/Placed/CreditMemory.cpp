@@ -24,24 +24,21 @@ static std::vector<int64_t> gradientsOf(const Problem &problem,
                                         const std::vector<StagePlan> &stages,
                                         const ReplicaRanks &ranksOf,
                                         size_t numRanks) {
-  std::vector<int64_t> bytes(numRanks, 0);
-  std::vector<size_t> stageOfLayer(problem.layers.size(), 0);
-  for (size_t s = 0; s < stages.size(); ++s)
-    for (int64_t layer : stages[s].layers)
-      stageOfLayer[size_t(layer)] = s;
+  std::vector<int64_t> bytes(numRanks, 0),
+      stageOf = stageOfLayers(problem, stages);
   for (const Resident &resident : problem.residents) {
     if (resident.kind != ResidentKind::Parameter || problem.forwardOnly)
       continue;
     std::set<int64_t> ranks;
     bool isSummed = false;
     for (int64_t layer : resident.layers) {
-      size_t stage = stageOfLayer[size_t(layer)];
+      auto stage = size_t(stageOf[size_t(layer)]);
       ranks.insert(ranksOf[stage].front());
       isSummed |= stages[stage].devices.size() > 1;
     }
     if (ranks.size() > 1 && !isSummed)
       bytes[size_t(
-          ranksOf[stageOfLayer[size_t(resident.layers.front())]].front())] +=
+          ranksOf[size_t(stageOf[size_t(resident.layers.front())])].front())] +=
           int64_t(ranks.size()) * problem.slotOf(resident.bytes).value;
   }
   return bytes;

@@ -79,9 +79,8 @@ namespace {
 using Loads = std::map<std::pair<int64_t, int64_t>, Load>;
 } // namespace
 
-/// By layer: its stage.
-static std::vector<int64_t>
-stageOfLayers(const Problem &problem, const std::vector<StagePlan> &stages) {
+std::vector<int64_t> stageOfLayers(const Problem &problem,
+                                   const std::vector<StagePlan> &stages) {
   std::vector<int64_t> stageOf(problem.layers.size(), 0);
   for (size_t s = 0; s < stages.size(); ++s)
     for (int64_t layer : stages[s].layers)
@@ -243,11 +242,14 @@ StepTimes stepTimesOf(const Problem &problem, const Network &network,
   for (const StagePlan &stage : stages)
     times.stages.push_back(timesOf(problem, stage, classOf));
   Loads loads = loadsOf(problem, stageOfLayers(problem, stages));
+  std::map<std::pair<int64_t, int64_t>, Seconds> hops; // By pair of stages.
   for (const StageEdge &edge : graph.edges) {
     auto [a, b] = std::minmax(edge.producer.stage, edge.firstUse.stage);
     bool isLocal = stages[size_t(a)].devices == stages[size_t(b)].devices;
-    times.hops.push_back(
-        isLocal ? Seconds() : hopOf(problem, network, stages, a, b, loads));
+    auto [hop, isNew] = hops.try_emplace({a, b});
+    if (isNew && !isLocal)
+      hop->second = hopOf(problem, network, stages, a, b, loads);
+    times.hops.push_back(hop->second);
   }
   return times;
 }

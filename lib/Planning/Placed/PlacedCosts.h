@@ -24,6 +24,10 @@ std::vector<size_t> devicesOf(const std::vector<StagePlan> &stages,
 /// memory: all of them run what the rank of the stage runs.
 size_t smallestDevice(const Problem &problem, const StagePlan &stage);
 
+/// By layer: its stage.
+std::vector<int64_t> stageOfLayers(const Problem &problem,
+                                   const std::vector<StagePlan> &stages);
+
 /// Bytes left for the microbatches in flight on a stage whose replicas share
 /// the samples of each microbatch, as if one replica had all samples: the min
 /// over the devices of the bytes left there divided by the device's share.

@@ -7,6 +7,7 @@
 
 #include "Search/Recompute.h"
 #include "stagewright/Scheduling/Memory.h"
+#include "stagewright/Scheduling/StageGraph.h"
 #include <algorithm>
 #include <deque>
 #include <map>
@@ -49,10 +50,6 @@ private:
 };
 
 } // namespace
-
-static bool isBackward(ActionKind kind) {
-  return kind == ActionKind::Backward || kind == ActionKind::InputGradient;
-}
 
 bool Fitter::runWeight() {
   if (weights.empty())
@@ -100,7 +97,7 @@ bool Fitter::append(const Action &action) {
       return true; // It has run early.
     weights.erase(waiting);
     held -= stage.kept;
-  } else if (isBackward(action.kind)) {
+  } else if (runsPhase(action.kind, ActionKind::InputGradient)) {
     if (recomputed[key]) {
       if (!makeRoom(saved(action.stage), key))
         return false;
@@ -121,7 +118,7 @@ bool Fitter::append(const Action &action) {
 
 std::optional<Order> Fitter::run() {
   for (size_t at = 0; at < order.size(); ++at)
-    if (isBackward(order[at].kind))
+    if (runsPhase(order[at].kind, ActionKind::InputGradient))
       backwards[{order[at].stage, order[at].microbatch}] = at;
   for (const Action &action : order)
     if (!append(action))

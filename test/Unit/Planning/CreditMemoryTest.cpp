@@ -13,6 +13,7 @@
 #include "PlanningData.h"
 #include "stagewright/Cost/Network.h"
 #include "stagewright/Scheduling/ReadyFirst.h"
+#include <numeric>
 
 using namespace stagewright;
 using enum ActionKind;
@@ -64,6 +65,21 @@ protected:
                                   : " if kept");
     }
     return text;
+  }
+
+  /// Puts the stages of `numbers` on `devices`, which share the samples of each
+  /// microbatch by `rows`. Device 3 has 400 bytes, the others have 1000.
+  void shareSamples(std::vector<size_t> numbers, std::vector<size_t> devices,
+                    std::vector<int64_t> rows) {
+    problem.samples = std::accumulate(rows.begin(), rows.end(), int64_t(0));
+    problem.cluster = hostsOf({4}, 1, 1);
+    for (Device &device : problem.cluster.devices)
+      device.memory = Bytes(1000);
+    problem.cluster.devices[3].memory = Bytes(400);
+    for (size_t stage : numbers) {
+      stages[stage].devices = devices;
+      stages[stage].rows = rows;
+    }
   }
 
   Problem problem;
@@ -130,28 +146,14 @@ TEST_F(CreditMemoryOf, LimitsAreWhatParametersAndTemporariesLeave) {
 // Of three samples, the devices have one and two; the second has as much memory
 // for two as the first for one.
 TEST_F(CreditMemoryOf, ReplicasThatShareSamplesHoldTheirShares) {
-  problem.samples = 3;
-  problem.cluster = hostsOf({4}, 1, 1);
-  for (Device &device : problem.cluster.devices)
-    device.memory = Bytes(1000);
-  problem.cluster.devices[3].memory = Bytes(400);
+  shareSamples({2}, {2, 3}, {1, 2});
   problem.residents = {{Bytes(100), ResidentKind::Parameter, {2}}};
-  stages[2].devices = {2, 3};
-  stages[2].rows = {1, 2};
   EXPECT_DOUBLE_EQ(memory()->limits[2], 300 * 3 / 2.0);
 }
 
 // Stages 0 and 1 are on the same two devices, which share samples.
 TEST_F(CreditMemoryOf, TheSmallestSharingDeviceLimitsItsStages) {
-  problem.samples = 2;
-  problem.cluster = hostsOf({4}, 1, 1);
-  for (Device &device : problem.cluster.devices)
-    device.memory = Bytes(1000);
-  problem.cluster.devices[3].memory = Bytes(400);
-  for (size_t stage : {0, 1}) {
-    stages[stage].devices = {0, 3};
-    stages[stage].rows = {1, 1};
-  }
+  shareSamples({0, 1}, {0, 3}, {1, 1});
   EXPECT_EQ(creditMemoryOf(problem, stages, {{0}, {0}, {1}}, schedule)->limits,
             (std::vector<double>{400, 400, 1000}));
 }
