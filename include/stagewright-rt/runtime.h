@@ -472,6 +472,9 @@ SW_EXPORT int64_t sw_process_count(void);
 /// neither null nor empty in one of them. Call it after work that a process
 /// does alone (loading, inputs, files), before the next collective call.
 SW_EXPORT int sw_agree(const char *error);
+/// As `sw_agree`, after a step: waits for the others only as long as for a
+/// message of a step.
+SW_EXPORT int sw_step_agree(const sw_step *step, const char *error);
 /// Collective: copies `bytes` bytes of process 0 to all; no-op if alone.
 SW_EXPORT int sw_broadcast(void *data, int64_t bytes);
 /// Collective: 1 if `mine` is not 0 in at least one process, else 0. After a

@@ -70,11 +70,22 @@ int writeRecords(Runner &step, const char *path, const char *option,
   });
 }
 
-/// Agrees on `error` with all processes. If one does not arrive within the
-/// limit for the first step, ends all processes.
-void agreeOrEnd(Processes &processes, const std::string &error) {
-  if (!processes.agree(error, now(), true, PollTimeout(0, Deadline::first)))
-    processes.group().abort(faultStatus, error);
+/// Agrees on `error` with all processes; raises it if there are none. Ends all
+/// processes if one does not arrive within `seconds`.
+void agreeOrEnd(const char *error, double seconds) {
+  std::string text = error ? error : "";
+  Processes *processes = Processes::get();
+  if (!processes && !text.empty())
+    raise(text);
+  if (!processes ||
+      processes->agree(text, now(), true, PollTimeout(0, seconds)))
+    return;
+  ProcessGroup &group = processes->group();
+  group.abort(faultStatus, text.empty()
+                               ? "rank " + std::to_string(group.self()) +
+                                     ": waited " + printSeconds(seconds) +
+                                     " for the other ranks"
+                               : text);
 }
 
 void requireRank(const Runner &step, int64_t rank) {
@@ -344,12 +355,15 @@ int64_t sw_process_count(void) {
 }
 
 int sw_agree(const char *error) {
-  std::string text = error ? error : "";
   return guarded(-1, [&] {
-    if (Processes *processes = Processes::get())
-      agreeOrEnd(*processes, text);
-    else if (!text.empty())
-      raise(text);
+    agreeOrEnd(error, Deadline::first);
+    return 0;
+  });
+}
+
+int sw_step_agree(const sw_step *step, const char *error) {
+  return guarded(-1, [&] {
+    agreeOrEnd(error, step->step->deadline());
     return 0;
   });
 }

@@ -94,8 +94,10 @@ public:
   bool isMain() const { return !isJoined || sw_process() == 0; }
 
   /// Runs `body` in this process; throws `AgreedError` in all processes if it
-  /// throws in one. All processes must make this call.
-  template <typename Body> void together(Body body) const {
+  /// throws in one. All processes must make this call; after `step`, if it is
+  /// given, within its deadline.
+  template <typename Body>
+  void together(Body body, const sw_step *step = nullptr) const {
     std::string error;
     try {
       body();
@@ -104,7 +106,8 @@ public:
         throw;
       error = *problem.what() ? problem.what() : "unknown error";
     }
-    if (isJoined && sw_agree(error.c_str()) != 0)
+    if (isJoined && (step ? sw_step_agree(step, error.c_str())
+                          : sw_agree(error.c_str())) != 0)
       throw AgreedError(sw_error());
   }
   /// Throws the error of the last failed call, which all processes have

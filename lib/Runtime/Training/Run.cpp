@@ -235,13 +235,15 @@ void Run::State::runStep(int64_t number) {
       launch.raiseEverywhere();
     // Ranks on GPUs neither check for NaN nor agree on errors themselves.
     if (cuda())
-      launch.together([&] {
-        if (!stopsAtNan())
-          return;
-        if (std::optional<double> found = loss();
-            found && !std::isfinite(*found))
-          raise("the loss is ", *found);
-      });
+      launch.together(
+          [&] {
+            if (!stopsAtNan())
+              return;
+            if (std::optional<double> found = loss();
+                found && !std::isfinite(*found))
+              raise("the loss is ", *found);
+          },
+          step.get());
   } catch (const Error &error) {
     std::string text = error.what();
     if (checkpoints->saves())
