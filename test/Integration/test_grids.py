@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
-import test_shards
+import sharded
+from conversions import LAYOUTS, compiled, mpirun, run
 from emulator import NEEDED, emulated
-from test_layouts import LAYOUTS, compiled, mpirun, run
-from test_shards import MPI, imported  # noqa: F401 (a fixture)
+from sharded import MPI
 from tiers import thorough
 from workshop import BUILD, HERE, call, tool
 
@@ -308,8 +308,8 @@ MODELS = [
 @pytest.mark.parametrize("model, grid, hints, flags", MODELS)
 def test_a_model_agrees_with_jax(imported, tmp_path, model, grid, hints, flags):
     folder = imported(model)
-    artifact = test_shards.compiled(folder, tmp_path / "step.swx", grid, hints, *flags, cluster="local:4")
-    test_shards.agrees_with_jax(artifact, folder)
+    artifact = sharded.compiled(folder, tmp_path / "step.swx", grid, hints, *flags, cluster="local:4")
+    sharded.agrees_with_jax(artifact, folder)
 
 
 STAGES = [
@@ -331,8 +331,8 @@ STAGES = [
 def test_stages_of_grids_agree_with_jax(imported, tmp_path, model, hints, flags):
     """Each stage is on a grid of 2 x 2 devices."""
     folder = imported(model)
-    artifact = test_shards.compiled(folder, tmp_path / "step.swx", "2x2", hints, *flags, cluster="local:16")
-    test_shards.agrees_with_jax(artifact, folder)
+    artifact = sharded.compiled(folder, tmp_path / "step.swx", "2x2", hints, *flags, cluster="local:16")
+    sharded.agrees_with_jax(artifact, folder)
 
 
 PARAMETERS = {"gpt.py:gpt_deep": ("qkv", "o", "fc", "proj"), "llama.py:llama": ("q", "k", "v", "o", "gate", "up", "down")}
@@ -348,9 +348,9 @@ def test_random_stages_of_grids_agree_with_jax(imported, tmp_path, seed):
     flags = [f"--schedule={rng.choice(['1f1b', 'gpipe', 'zb-h1'])}", f"--sequence-parallel={rng.choice(['true', 'false'])}",
              *(flag for flag in ("--recompute-layers", "--shard-collectives", "--data-parallel=2") if rng.integers(2)),
              f"--bucket-bytes={rng.choice(['1B', '4KiB', '1MiB'])}"]
-    artifact = test_shards.compiled(folder, tmp_path / "step.swx", "2x2", ",".join(f"*/{name}={';'.join(own)}" for name, own in entries.items()),
+    artifact = sharded.compiled(folder, tmp_path / "step.swx", "2x2", ",".join(f"*/{name}={';'.join(own)}" for name, own in entries.items()),
                                     f"--stages={rng.integers(2, 4)}", *flags, cluster="local:24")
-    test_shards.agrees_with_jax(artifact, folder)
+    sharded.agrees_with_jax(artifact, folder)
 
 
 @pytest.mark.parametrize("model, hints, flags, width, rows", [
@@ -358,8 +358,8 @@ def test_random_stages_of_grids_agree_with_jax(imported, tmp_path, seed):
     ("llama.py:llama", LLAMA, ("--stages=2",), 64, 2 * 32)], ids=("gpt", "gpt-interleaved", "llama"))
 def test_stages_of_grids_send_each_row_once(imported, tmp_path, model, hints, flags, width, rows):
     """The activation and its gradient, each device its part to the device at the same place of the next stage."""
-    artifact = test_shards.compiled(imported(model), tmp_path / "step.swx", "2x2", hints, *flags, cluster="local:8")
-    crossing = test_shards.crossing(artifact, 4, rows)
+    artifact = sharded.compiled(imported(model), tmp_path / "step.swx", "2x2", hints, *flags, cluster="local:8")
+    crossing = sharded.crossing(artifact, 4, rows)
     activation = (int(flags[0][-1]) - 1) * 4 * rows * width
     assert crossing == {(0, 1): activation, (1, 0): activation}
 
@@ -388,8 +388,8 @@ def test_shardings_over_two_axes_are_hints(tmp_path, imported, devices):
     changed = re.sub(r"\*/[qkv]=1;0,", "", ON_GRID).replace("*/o=0;1", "*/o=whole;1")
     assert fewer == program(plain / "step.mlir", f"--shard={changed}")
     artifact = tmp_path / "step.swx"
-    tool("pp-compile", own, "--cluster=local:4", "--tensor-parallel=2x2", f"--microbatches={test_shards.MICROBATCHES}", "-o", artifact, "--quiet")
-    test_shards.agrees_with_jax(artifact, plain)
+    tool("pp-compile", own, "--cluster=local:4", "--tensor-parallel=2x2", f"--microbatches={sharded.MICROBATCHES}", "-o", artifact, "--quiet")
+    sharded.agrees_with_jax(artifact, plain)
 
 
 @pytest.mark.parametrize("grid, devices, flags", [("2x2", 4, ()), ("3x2", 12, ("--data-parallel=2",))])
@@ -397,14 +397,14 @@ def test_shardings_of_stacks_are_hints(tmp_path, imported, grid, devices, flags)
     """Also over a grid of another size than the mesh, in parts that are not equal."""
     folder, artifact = imported("gpt.py:gpt_scan_on_grid"), tmp_path / "step.swx"
     tool("pp-compile", folder / "step.mlir", f"--cluster=local:{devices}", f"--tensor-parallel={grid}", "-o", artifact, "--quiet",
-         f"--microbatches={test_shards.MICROBATCHES}", *flags)
-    test_shards.agrees_with_jax(artifact, folder)
+         f"--microbatches={sharded.MICROBATCHES}", *flags)
+    sharded.agrees_with_jax(artifact, folder)
 
 
 def test_the_order_of_axes_is_that_of_the_option(tmp_path, imported):
     own = imported_as(tmp_path / "own", "llama.py:llama_constrained", "--shard-axis=model,data")
     swapped = program(own)
-    hinted = ",".join(f"{hint};whole" for hint in test_shards.LLAMA.split(",")) + ",ids=whole;0,tgt=whole;0"
+    hinted = ",".join(f"{hint};whole" for hint in sharded.LLAMA.split(",")) + ",ids=whole;0,tgt=whole;0"
     assert swapped == program(imported("llama.py:llama") / "step.mlir", f"--shard={hinted}")
 
 
@@ -413,11 +413,11 @@ def test_constraints_and_batches_over_two_axes_are_hints(tmp_path, imported):
     over the second."""
     plain = imported("llama.py:llama")
     own = imported_as(tmp_path / "own", "llama.py:llama_constrained", "--shard-axis=data,model")
-    hinted = ",".join(hint.replace("=", "=whole;") for hint in test_shards.LLAMA.split(",")) + ",ids=0;whole,tgt=0;whole"
+    hinted = ",".join(hint.replace("=", "=whole;") for hint in sharded.LLAMA.split(",")) + ",ids=0;whole,tgt=0;whole"
     assert program(own) == program(plain / "step.mlir", f"--shard={hinted}")
     artifact = tmp_path / "step.swx"
-    tool("pp-compile", own, "--cluster=local:4", "--tensor-parallel=2x2", f"--microbatches={test_shards.MICROBATCHES}", "-o", artifact, "--quiet")
-    test_shards.agrees_with_jax(artifact, plain)
+    tool("pp-compile", own, "--cluster=local:4", "--tensor-parallel=2x2", f"--microbatches={sharded.MICROBATCHES}", "-o", artifact, "--quiet")
+    sharded.agrees_with_jax(artifact, plain)
 
 
 def test_shardings_of_exported_functions_over_two_axes_are_hints(tmp_path, imported):
@@ -425,8 +425,8 @@ def test_shardings_of_exported_functions_over_two_axes_are_hints(tmp_path, impor
     plain, artifact = imported("llama.py:llama"), tmp_path / "step.swx"
     own = imported_as(tmp_path / "own", "llama.py:llama_exported_on_grid", devices=4)
     assert all(f"{{axis = {axis} : i64, dim" in own.read_text() for axis in (0, 1))
-    tool("pp-compile", own, "--cluster=local:4", "--tensor-parallel=2x2", f"--microbatches={test_shards.MICROBATCHES}", "-o", artifact, "--quiet")
-    test_shards.agrees_with_jax(artifact, plain)
+    tool("pp-compile", own, "--cluster=local:4", "--tensor-parallel=2x2", f"--microbatches={sharded.MICROBATCHES}", "-o", artifact, "--quiet")
+    sharded.agrees_with_jax(artifact, plain)
     for name, dims in ("q", "1, 0"), ("o", "0, 1"), ("norm1", "0"):
         assert re.search(rf'"params/layers/0/{name}", [^}}]*pipeline.slice_dim = array<i64: {dims}>', program(own)), name
 
@@ -438,15 +438,15 @@ def test_shardings_of_exported_functions_over_two_axes_are_hints(tmp_path, impor
 ])
 def test_a_grid_on_devices(imported, tmp_path, hints, flags):
     folder = imported("gpt.py:gpt")
-    artifact = test_shards.compiled(folder, tmp_path / "step.swx", "2x2", hints, "--target=cuda:sm_90a", *flags, cluster="h100")
-    test_shards.agrees_with_jax(artifact, folder, emulated())
+    artifact = sharded.compiled(folder, tmp_path / "step.swx", "2x2", hints, "--target=cuda:sm_90a", *flags, cluster="h100")
+    sharded.agrees_with_jax(artifact, folder, emulated())
 
 
 @MPI
 @pytest.mark.parametrize("stages", (1, 2))
 def test_processes_have_the_bits_of_threads(imported, tmp_path, stages):
     folder = imported("gpt.py:gpt")
-    artifact = test_shards.compiled(folder, tmp_path / "step.swx", "2x2", GPT, f"--stages={stages}", cluster="local:8")
+    artifact = sharded.compiled(folder, tmp_path / "step.swx", "2x2", GPT, f"--stages={stages}", cluster="local:8")
     files = [tmp_path / "threads.safetensors", tmp_path / "mpi.safetensors"]
     for file, launch in zip(files, ((), mpirun(4 * stages))):
         call(*launch, BUILD / "bin/pp-run", artifact, f"--inputs={folder / 'jax.inputs.safetensors'}", f"--outputs={file}")

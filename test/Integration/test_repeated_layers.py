@@ -10,7 +10,7 @@ import pytest
 from safetensors.numpy import load_file
 
 from emulator import NEEDED, emulated
-from test_shards import GPT, LLAMA, MICROBATCHES, MPI, SMALL, agrees_with_jax, compiled, results, sent
+from sharded import GPT, LLAMA, MICROBATCHES, MPI, SMALL, agrees_with_jax, compiled, results, sent
 from tiers import thorough
 from workshop import BUILD, HERE, call, tool
 

@@ -10,10 +10,10 @@ from safetensors.numpy import load_file
 
 import golden
 from emulator import NEEDED, emulated
+from sharded import GPT, HEADS, LLAMA, MPI, TRANSLATOR, agrees_with_jax, compiled, results, sent
 from test_device_processes import INPUTS
 from test_faults import ended, errors
 from test_processes import LAUNCH
-from test_shards import GPT, HEADS, LLAMA, MPI, TRANSLATOR, agrees_with_jax, compiled, imported, results, sent  # noqa: F401
 from tiers import thorough
 from workshop import BUILD, call, tool
 
@@ -35,7 +35,7 @@ def gathers(artifact):
 
 
 @pytest.mark.parametrize("model, ways, hints, flags, groups", CASES, ids=lambda it: str(it).split(":")[-1] if it else "")
-def test_gathers_give_the_bits_of_messages(tmp_path, imported, model, ways, hints, flags, groups):  # noqa: F811
+def test_gathers_give_the_bits_of_messages(tmp_path, imported, model, ways, hints, flags, groups):
     folder = imported(model)
     plain = compiled(folder, tmp_path / "plain.swx", ways, hints, *flags, groups=groups)
     artifact = compiled(folder, tmp_path / "step.swx", ways, hints, "--shard-collectives", *flags, groups=groups)
@@ -65,7 +65,7 @@ GRIDS = [
 
 
 @pytest.mark.parametrize("model, grid, hints, flags", GRIDS, ids=lambda it: str(it).split(":")[-1] if it else "")
-def test_gathers_of_rows_and_columns_give_the_bits_of_messages(tmp_path, imported, model, grid, hints, flags):  # noqa: F811
+def test_gathers_of_rows_and_columns_give_the_bits_of_messages(tmp_path, imported, model, grid, hints, flags):
     """Each device of a grid is in two groups."""
     folder = imported(model)
     plain = compiled(folder, tmp_path / "plain.swx", grid, hints, *flags, cluster="local:8")
@@ -79,7 +79,7 @@ def test_gathers_of_rows_and_columns_give_the_bits_of_messages(tmp_path, importe
     assert sent(artifact, folder) == sent(plain, folder)
 
 
-def test_shards_in_different_orders_send_messages(tmp_path, imported):  # noqa: F811
+def test_shards_in_different_orders_send_messages(tmp_path, imported):
     """A schedule of a pipeline, in which one shard is ahead of the other."""
     folder = imported("gpt.py:gpt")
     artifact = compiled(folder, tmp_path / "step.swx", 2, GPT, "--shard-collectives", "--schedule=interleaved-zb")
@@ -92,7 +92,7 @@ def test_shards_in_different_orders_send_messages(tmp_path, imported):  # noqa: 
     ("gpt.py:gpt", "2x2", "*/o=1;1,*/fc=1;whole", ("--stages=2",)),
     ("gpt.py:gpt", 2, "*/qkv=0,*/o=0,*/fc=0,*/proj=1,ids=0,tgt=0", ("--stages=2", "--bucket-bytes=16KiB")),
     ("llama.py:llama", "2x2", "*/k=1;0,*/o=0;1", ("--bucket-bytes=16KiB",))], ids=("gpt-grid", "gpt", "llama-grid"))
-def test_sums_of_copies_and_gathers_have_one_order(tmp_path, imported, model, ways, hints, flags):  # noqa: F811
+def test_sums_of_copies_and_gathers_have_one_order(tmp_path, imported, model, ways, hints, flags):
     """Sums of several buckets begin between gathers, and each rank has others: some begin later than their gradients allow."""
     folder = imported(model)
     artifact = compiled(folder, tmp_path / "step.swx", ways, hints, "--shard-collectives", "--data-parallel=2", *flags, cluster="local:16")
@@ -104,7 +104,7 @@ def test_sums_of_copies_and_gathers_have_one_order(tmp_path, imported, model, wa
     ("gpt.py:gpt", 2, GPT, (), 2), ("gpt.py:gpt", 4, GPT, (), 4), ("llama.py:llama", 2, LLAMA, (), 2),
     ("gpt.py:gpt_deep", 2, GPT, ("--stages=2",), 4), ("gpt.py:gpt", 2, GPT, ("--data-parallel=2",), 4),
     ("gpt.py:gpt", "2x2", GRID, (), 4), ("gpt.py:gpt_deep", "2x2", GRID, ("--stages=2",), 8)))
-def test_gathers_in_processes(tmp_path, imported, model, ways, hints, flags, ranks):  # noqa: F811
+def test_gathers_in_processes(tmp_path, imported, model, ways, hints, flags, ranks):
     folder, file = imported(model), tmp_path / "mpi.safetensors"
     artifact = compiled(folder, tmp_path / "step.swx", ways, hints, "--shard-collectives", *flags, cluster=f"local:{ranks}")
     launch = "mpirun", "--allow-run-as-root", "--oversubscribe", "-n", ranks
@@ -117,7 +117,7 @@ def test_gathers_in_processes(tmp_path, imported, model, ways, hints, flags, ran
 @pytest.mark.parametrize("model, ways, hints, flags", (
     ("gpt.py:gpt", 2, GPT, ()), ("gpt.py:gpt", 2, GPT, ("--stages=2",)), ("gpt.py:gpt", "2x2", GRID, ()),
     *thorough([("llama.py:llama", 2, LLAMA, ()), ("gpt.py:gpt", 2, GPT, ("--data-parallel=2",)), ("llama.py:llama", 4, LLAMA, ())])))
-def test_gathers_on_devices(tmp_path, imported, model, ways, hints, flags):  # noqa: F811
+def test_gathers_on_devices(tmp_path, imported, model, ways, hints, flags):
     """Ranks run in processes, and in one process with a device for each rank, in another order of streams."""
     folder = imported(model)
     artifact = compiled(folder, tmp_path / "step.swx", ways, hints, "--shard-collectives", *flags, "--target=cuda:sm_90a", cluster="h100")
@@ -130,7 +130,7 @@ def test_gathers_on_devices(tmp_path, imported, model, ways, hints, flags):  # n
     assert sent(artifact, folder, env=emulated()) == sent(plain, folder, env=emulated(devices=4))
 
 
-def test_gathers_count_as_the_bytes_of_messages(tmp_path, imported):  # noqa: F811
+def test_gathers_count_as_the_bytes_of_messages(tmp_path, imported):
     folder = imported("gpt.py:gpt")
     counted = []
     for flags in ((), ("--shard-collectives",)):
@@ -142,7 +142,7 @@ def test_gathers_count_as_the_bytes_of_messages(tmp_path, imported):  # noqa: F8
     assert counted[0] == counted[1] and min(counted[0]) > 0
 
 
-def test_a_trace_shows_gathers(tmp_path, imported):  # noqa: F811
+def test_a_trace_shows_gathers(tmp_path, imported):
     folder, trace = imported("gpt.py:gpt"), tmp_path / "trace.json"
     artifact = compiled(folder, tmp_path / "step.swx", 2, GPT, "--shard-collectives")
     tool("pp-run", artifact, f"--inputs={folder / 'jax.inputs.safetensors'}", f"--trace={trace}")
@@ -164,7 +164,7 @@ def test_a_trace_shows_gathers(tmp_path, imported):  # noqa: F811
 
 @pytest.mark.parametrize("launch", [(), pytest.param(LAUNCH, marks=MPI)], ids=("threads", "processes"))
 @pytest.mark.parametrize("ways", (2, 4))
-def test_a_shard_that_hangs_is_named(tmp_path, imported, ways, launch):  # noqa: F811
+def test_a_shard_that_hangs_is_named(tmp_path, imported, ways, launch):
     """Shard 1 hangs at the fifth action of the second step, in which the others await its part of a gather or an exchange. Any of
     these may report it."""
     folder = imported("gpt.py:gpt")
@@ -181,7 +181,7 @@ def test_a_shard_that_hangs_is_named(tmp_path, imported, ways, launch):  # noqa:
 
 
 @pytest.mark.parametrize("launch", [(), pytest.param(LAUNCH, marks=MPI)], ids=("threads", "processes"))
-def test_a_shard_that_fails_is_named(tmp_path, imported, launch):  # noqa: F811
+def test_a_shard_that_fails_is_named(tmp_path, imported, launch):
     folder = imported("gpt.py:gpt")
     artifact = compiled(folder, tmp_path / "step.swx", 2, GPT, "--shard-collectives")
     arguments = artifact, f"--inputs={folder / 'jax.inputs.safetensors'}", "--steps=4", "--deadline=20"
@@ -192,7 +192,7 @@ def test_a_shard_that_fails_is_named(tmp_path, imported, launch):  # noqa: F811
 
 @NEEDED
 @pytest.mark.parametrize("how", ("KILL", "STOP"))
-def test_a_shard_that_dies_on_devices_is_named(tmp_path, imported, how):  # noqa: F811
+def test_a_shard_that_dies_on_devices_is_named(tmp_path, imported, how):
     folder = imported("gpt.py:gpt")
     artifact = compiled(folder, tmp_path / "step.swx", 2, GPT, "--shard-collectives", "--target=cuda:sm_90a", cluster="h100")
     print(call(sys.executable, INPUTS / "kill-rank.py", f"--signal={how}", "--runs=2", "--within=4", BUILD / "bin/pp-run", artifact, "--processes",
@@ -200,7 +200,7 @@ def test_a_shard_that_dies_on_devices_is_named(tmp_path, imported, how):  # noqa
 
 
 @pytest.mark.parametrize("flags", ((), ("--shard-collectives",)), ids=("messages", "collectives"))
-def test_an_expected_step_has_all_bytes_over_a_slow_link(tmp_path, imported, flags):  # noqa: F811
+def test_an_expected_step_has_all_bytes_over_a_slow_link(tmp_path, imported, flags):
     """Two shards on two hosts, whose link takes much longer than they compute. It carries all layers' values one after the other."""
     folder, cluster, rate = imported("gpt.py:gpt"), tmp_path / "cluster.json", 1e6
     device = {"class": "core", "flops": 1e11, "bandwidth": 1e11, "memory": 1 << 30}

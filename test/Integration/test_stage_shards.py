@@ -1,18 +1,15 @@
 """Stages of a pipeline with different numbers of shards."""
 
-import json
 import re
 import subprocess
-import sys
 
 import numpy as np
 import pytest
-from safetensors.numpy import load_file, save_file
+from safetensors.numpy import load_file
 
-import golden
-from test_layouts import chain, mpirun, run, to_the_last
-from test_shards import GPT, HEADS, LLAMA, MICROBATCHES, MPI, agrees_with_jax, imported   # noqa: F401 (a fixture)
-from workshop import BUILD, HERE, call, tool
+from conversions import chain, mpirun, run, to_the_last
+from sharded import GPT, HEADS, LLAMA, MICROBATCHES, MPI, agrees_with_jax
+from workshop import BUILD, call, tool
 
 UNEQUAL = [(2, 1), (1, 2), (4, 2), (2, 4), (3, 2), (2, 3), (1, 4), (3, 1)]
 
@@ -70,7 +67,7 @@ def artifact_of(folder, artifact, counts, hints, *flags):
 
 
 @pytest.mark.parametrize("model, counts, hints, flags", MODELS, ids=lambda it: str(it).split(":")[-1] if it else "")
-def test_stages_with_different_numbers_of_shards_agree_with_jax(tmp_path, imported, model, counts, hints, flags):   # noqa: F811
+def test_stages_with_different_numbers_of_shards_agree_with_jax(tmp_path, imported, model, counts, hints, flags):
     folder = imported(model)
     agrees_with_jax(artifact_of(folder, tmp_path / "step.swx", counts, hints, *flags), folder)
 
@@ -85,7 +82,7 @@ PLACES = [   # Devices of the stages, and schedules; None: the default.
 
 
 @pytest.mark.parametrize("devices, schedule", [(devices, own) for devices, schedules in PLACES for own in schedules])
-def test_stages_that_share_devices_agree_with_jax(tmp_path, imported, devices, schedule):   # noqa: F811
+def test_stages_that_share_devices_agree_with_jax(tmp_path, imported, devices, schedule):
     folder = imported("gpt.py:gpt_deep")
     counts = [sum(int((own.split("-") * 2)[1]) - int(own.split("-")[0]) + 1 for own in group.split(",")) for group in devices.split(";")]
     flags = () if schedule is None else (f"--schedule={schedule}",)
@@ -94,7 +91,7 @@ def test_stages_that_share_devices_agree_with_jax(tmp_path, imported, devices, s
 
 
 @pytest.mark.parametrize("devices, counts, most", (("0-1;2-3;0-1", "2,2,2", 0.85), ("0;1", "1,1", 0.75), ("0-1;1-2;2-3", "2,2,2", 0.95)))
-def test_microbatches_overlap(tmp_path, imported, devices, counts, most):   # noqa: F811
+def test_microbatches_overlap(tmp_path, imported, devices, counts, most):
     """Eight microbatches are expected to take less than eight times as long as one: stages without a common device work at the same
     time."""
     def step(microbatches):
@@ -107,7 +104,7 @@ def test_microbatches_overlap(tmp_path, imported, devices, counts, most):   # no
 
 @MPI
 @pytest.mark.parametrize("counts", ((2, 1), (1, 2), (4, 2)))
-def test_processes_have_the_bits_of_threads(tmp_path, imported, counts):   # noqa: F811
+def test_processes_have_the_bits_of_threads(tmp_path, imported, counts):
     folder = imported("gpt.py:gpt_deep")
     artifact = artifact_of(folder, tmp_path / "step.swx", counts, GPT)
     files = []
