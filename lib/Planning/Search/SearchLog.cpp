@@ -75,7 +75,11 @@ Status SearchLog::read(const std::string &text, const std::string &header) {
 Status SearchLog::open(const SearchOptions &options, uint64_t problem) {
   path = options.log;
   std::string header = headerOf(options, problem), text;
-  if (std::error_code none; std::filesystem::exists(path, none)) {
+  std::error_code none;
+  auto status = std::filesystem::status(path, none);
+  // A device may never end.
+  if (std::filesystem::exists(status) &&
+      !std::filesystem::is_character_file(status)) {
     Result<std::string> whole = readTextFile(path);
     if (!whole)
       return whole.error();

@@ -155,3 +155,29 @@ func.func @attention_c8(%x: memref<8x8xf32>, %m: memref<8x8xi1>, %s: memref<8xf3
       ins(%x, %x, %x, %m : memref<8x8xf32>, memref<8x8xf32>, memref<8x8xf32>, memref<8x8xi1>) outs(%x, %s : memref<8x8xf32>, memref<8xf32>)
   return
 }
+
+// -----
+
+#q = affine_map<(i, j, w) -> (i, w)>
+#k = affine_map<(i, j, w) -> (j, w)>
+#s = affine_map<(i, j, w) -> (i)>
+func.func @attention_c1_dimensions(%x: memref<8x8xf32>, %s: memref<8xf32>) {
+  // expected-error @below {{needs maps of at least four dimensions, got 3}}
+  pipeline.attention scale 1.0 maps [#q, #k, #k, #q, #s]
+      ins(%x, %x, %x : memref<8x8xf32>, memref<8x8xf32>, memref<8x8xf32>) outs(%x, %s : memref<8x8xf32>, memref<8xf32>)
+  return
+}
+
+// -----
+
+#q = affine_map<(i, j, w, v) -> (i, w)>
+#k = affine_map<(i, j, w, v) -> (j, w)>
+#v = affine_map<(i, j, w, v) -> (j, v)>
+#o = affine_map<(i, j, w, v) -> (i, v)>
+#s = affine_map<(i, j, w, v) -> (i)>
+func.func @attention_c1_rank(%x: memref<8x8xf32>, %s: memref<8x1xf32>) {
+  // expected-error @below {{statistics of type 'memref<8x1xf32>' does not fit its map}}
+  pipeline.attention scale 1.0 maps [#q, #k, #v, #o, #s]
+      ins(%x, %x, %x : memref<8x8xf32>, memref<8x8xf32>, memref<8x8xf32>) outs(%x, %s : memref<8x8xf32>, memref<8x1xf32>)
+  return
+}

@@ -226,3 +226,29 @@ pipeline.graph @letter(%x: tensor<4xf32>) -> (tensor<4xf32>) attributes {layers 
   %h = pipeline.node "a.X" phase X layer 0 (%x) : (tensor<4xf32>) -> tensor<4xf32>
   pipeline.yield %h results [0] : tensor<4xf32>
 }
+
+// -----
+
+// node_c4: of the node's own arguments.
+func.func private @f(%x: tensor<8xf32>) -> tensor<4xf32>
+pipeline.graph @step(%x: tensor<4xf32>) -> (tensor<4xf32>) attributes {layers = ["a"]} {
+  // expected-error @below {{level @f, @f takes other arguments than the node}}
+  %h = pipeline.node "a.F" phase F layer 0 (%x) {levels = [#pipeline.level<forward = @f, again = @f, results = [0],
+      inputs = [-1], remade = [0]>]} : (tensor<4xf32>) -> tensor<4xf32>
+  pipeline.yield %h results [0] : tensor<4xf32>
+}
+
+// -----
+
+// A graph holds nodes only.
+// expected-error @below {{'pipeline.graph' op holds nodes only, got 'arith.constant'}}
+pipeline.graph @step(%x: tensor<4xf32>) -> (tensor<4xf32>) attributes {layers = ["a"]} {
+  %c = arith.constant 0 : index
+  %h = pipeline.node "a.F" phase F layer 0 (%x) : (tensor<4xf32>) -> tensor<4xf32>
+  pipeline.yield %h results [0] : tensor<4xf32>
+}
+
+// -----
+
+// expected-error @below {{'pipeline.graph' op needs a body}}
+pipeline.graph @step(tensor<4xf32>) -> tensor<4xf32> attributes {layers = ["a"]}

@@ -136,3 +136,12 @@ func.func @rebase(%x: memref<4x8xf32, strided<[32, 1], offset: ?>>) {
   %0 = rank.rebase %x : memref<4x8xf32, strided<[32, 1], offset: ?>> to memref<4x8xf32, strided<[32, 1]>>
   return
 }
+
+// -----
+
+// Memory is named by a 'rank.buffer', not by a value of its type.
+func.func @slots(%b: !rank.buffer) {
+  // expected-error @below {{'rank.slot' op needs a buffer that 'rank.buffer' declares}}
+  %0 = rank.slot %b : memref<4xf32>
+  return
+}

@@ -28,14 +28,10 @@ void EntryOp::getAsmBlockArgumentNames(Region &region,
 ParseResult EntryOp::parse(OpAsmParser &parser, OperationState &result) {
   OpAsmParser::Argument microbatches;
   microbatches.type = parser.getBuilder().getIndexType();
-  if (parser.parseLParen() || parser.parseArgument(microbatches) ||
-      parser.parseRParen() ||
-      parser.parseRegion(*result.addRegion(), microbatches) ||
-      parser.parseOptionalAttrDict(result.attributes))
-    return failure();
-  if (result.regions.front()->empty())
-    return parser.emitError(parser.getNameLoc(), "entry needs a body");
-  return success();
+  return failure(parser.parseLParen() || parser.parseArgument(microbatches) ||
+                 parser.parseRParen() ||
+                 parser.parseRegion(*result.addRegion(), microbatches) ||
+                 parser.parseOptionalAttrDict(result.attributes));
 }
 
 void EntryOp::print(OpAsmPrinter &printer) {
