@@ -53,7 +53,9 @@ def read(folder):
     folder, tensors = pathlib.Path(folder), {}
     try:
         manifest = json.loads((folder / "checkpoint.json").read_text())
-        version, step, files = manifest["version"], int(manifest["step"]), manifest["files"]
+        version, step, files = manifest["version"], int(manifest["step"]), dict(manifest["files"])
+        if step < 0:
+            raise ValueError
     except OSError as error:
         raise RunFailure(f"cannot read '{error.filename}': {error.strerror}") from error
     except (ValueError, TypeError, KeyError) as error:

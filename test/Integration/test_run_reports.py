@@ -151,6 +151,10 @@ def test_trace_of_some_steps(workshop, files):
     ("--trace=steps=0", "expected steps=FIRST:LAST"),
     ("--trace=steps=-3:5", "'steps=-3:5', expected steps=FIRST:LAST"),
     ("--trace=steps=2:3 --trace=steps=5", "for the steps 2:3 and as 'steps=5'; one trace has one range of steps"),
+    ("--trace=steps=1:1001", "'steps=1:1001', which are 1001 steps; a trace has at most 1000"),
+    ("--trace=a.json --trace=b.json", "--trace is given for 'a.json' and for 'b.json'; one file holds all steps"),
+    ("--nan=x", "--nan is 'x', expected 'stop' or 'ignore'"),
+    ("--data=ids=/no.bin", "--data: 'ids' is given twice"),
     ("--validate-every=2", "--validate-every needs --validation=LOSS.swx"),
     ("--step-values=rate=x.npy", "no constant argument is called 'rate'; the step has none")])
 def test_what_does_not_fit_is_said(workshop, files, flag, wanted):
@@ -169,6 +173,12 @@ def test_validation_that_does_not_fit_is_said(workshop, files, flags, wanted):
     done = subprocess.run(list(map(str, command(workshop, files, 1, "wrong", f"--validation={validation(workshop, 3)}",
                                                 f"--validation-data=ids={files[1]}"))), capture_output=True, text=True)
     assert "has 3 ranks, the step has 1; compile it with --stages=1" in done.stderr
+
+
+def test_more_steps_of_validation_than_data_are_refused(workshop, files):
+    flags = *validating(workshop, files, 1, workshop.path("more")), "--validation-steps=99"
+    done = subprocess.run(list(map(str, command(workshop, files, 1, "wrong", *flags))), capture_output=True, text=True)
+    assert done.returncode == 1 and re.search(r"--validation-steps is 99, but the data is for \d+", done.stderr), done.stderr
 
 
 def test_a_report_of_a_run(workshop, files):

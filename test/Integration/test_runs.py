@@ -180,6 +180,27 @@ def test_a_damaged_checkpoint_is_refused_and_the_one_before_named(workshop, text
     assert newest(folder).name.endswith("3")
 
 
+@pytest.mark.parametrize("change, wanted, in_python", [
+    ({"version": 99}, "has version 99, but this program reads version", "has version 99, but this program reads version"),
+    ({"step": -1}, "has a negative step: -1", "is not the manifest of a checkpoint"),
+    ({"files": {}}, "has no entry for 'params.safetensors'", "bytes is .*, but None in checkpoint.json"),
+    ({"files": 3}, "is not the manifest of a checkpoint", "is not the manifest of a checkpoint"),
+    (None, "has CRC-32 [0-9]+, but 1 in checkpoint.json", "crc32 is [0-9]+, but 1 in checkpoint.json")],
+    ids=("version", "step", "files", "type", "crc"))
+def test_a_wrong_manifest_of_a_checkpoint_is_refused(workshop, text, change, wanted, in_python):
+    folder = workshop.path("manifest", wanted[:9])
+    plan = workshop, text, 1, "1f1b", folder
+    run(*plan, 1)
+    file = newest(folder) / "checkpoint.json"
+    manifest = json.loads(file.read_text())
+    for about in manifest["files"].values():
+        about.update({} if change else {"crc32": 1})
+    file.write_text(json.dumps(manifest | (change or {})))
+    assert re.search(wanted, refused(command(*plan, 2, "--resume")))
+    with pytest.raises(stagewright.RunFailure, match=in_python):
+        stagewright.checkpoints.read(newest(folder))
+
+
 def refused(command):
     done = subprocess.run([str(a) for a in command], capture_output=True, text=True)
     assert done.returncode == 1, done.stderr

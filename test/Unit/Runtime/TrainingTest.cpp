@@ -95,14 +95,18 @@ TEST_F(Training, CutsTokensIntoWindows) {
   EXPECT_EQ(numbers(bytes), (std::vector<int32_t>{6, 7, 8, 9, 10}));
 }
 
-TEST_F(Training, ReadsWhatNumpyWrites) {
-  std::string header =
-      "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }";
+/// An .npy file of float32 0, 1, ..., 5 with this header.
+std::string npyOf(std::string header) {
   header.resize(128 - 10 - 1, ' ');
   std::string file =
       std::string("\x93NUMPY\x01\x00", 8) + char(118) + '\0' + header + "\n";
   float values[6] = {0, 1, 2, 3, 4, 5};
-  file.append(reinterpret_cast<char *>(values), sizeof(values));
+  return file.append(reinterpret_cast<char *>(values), sizeof(values));
+}
+
+TEST_F(Training, ReadsWhatNumpyWrites) {
+  std::string file =
+      npyOf("{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }");
   std::string path = write("x.npy", file.data(), file.size());
   SampleFile samples(parseSampleSource("x=" + path), SW_F32, {3});
   ASSERT_EQ(samples.count(), 2);
@@ -123,6 +127,42 @@ TEST_F(Training, ReadsWhatNumpyWrites) {
               }),
               "no error");
   }
+}
+
+TEST_F(Training, RefusesWhatNumpyDoesNotWrite) {
+  std::string type = "'descr': '<f4', ", order = "'fortran_order': False, ",
+              shape = "'shape': (2, 3), ";
+  auto errorWith = [&](const std::string &file) {
+    std::string path = write("wrong.npy", file.data(), file.size());
+    std::string error = errorOf(
+        [&] { SampleFile(parseSampleSource("x=" + path), SW_F32, {3}); });
+    return error.substr(error.find(": ") + 2);
+  };
+  EXPECT_EQ(errorWith("these are no numbers"),
+            "it does not begin as an .npy file does");
+  EXPECT_EQ(errorWith(npyOf("").substr(0, 100)),
+            "its header ends after the file");
+  EXPECT_EQ(errorWith(npyOf("{'descr': '<c8', " + order + shape + "}")),
+            "its elements have a type that no step takes");
+  EXPECT_EQ(
+      errorWith(npyOf("{" + type + "'fortran_order': True, " + shape + "}")),
+      "it is in Fortran's order; save numpy.ascontiguousarray of it");
+  EXPECT_EQ(errorWith(npyOf("{" + type + order + "}")),
+            "its header has no shape");
+  EXPECT_EQ(errorWith(npyOf("{" + type + order +
+                            "'shape': (99999999999999999999, 3), }")),
+            "its shape is too large");
+  EXPECT_EQ(errorWith(npyOf("{" + type + order + "'shape': (3, 3), }")),
+            "it has 24 bytes of elements, its header says 36");
+  EXPECT_EQ(errorWith(npyOf("{" + type + order +
+                            "'shape': (9223372036854775807, 3), }")),
+            "it has 24 bytes of elements, its header says more than there can "
+            "be");
+  std::string empty = npyOf("{" + type + order + "'shape': (0, 3), }");
+  std::string path = write("none.npy", empty.data(), empty.size());
+  EXPECT_EQ(
+      errorOf([&] { SampleFile(parseSampleSource("x=" + path), SW_F32, {3}); }),
+      "'" + path + "' has no sample of shape [3] for argument 'x'");
 }
 
 TEST_F(Training, FeedsTheSameSamplesWhereverItBegins) {
