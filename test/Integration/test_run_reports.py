@@ -205,6 +205,9 @@ def test_a_report_of_a_run(workshop, files):
 @pytest.mark.parametrize("arguments,wanted", [
     (["{}", "-o", "/no/where.html"], "cannot write '/no/where.html': No such file or directory"),
     (["{}", "--tensorboard=/proc/events"], "cannot write into '/proc/events'"),
+    (["{}", "--trace={}", "-o", "x.html"], "is not a trace of pp-run --trace"),
+    (["/etc/passwd", "-o", "x.html"], "/etc/passwd:1: 'root:"),
+    (["/dev/null", "-o", "x.html"], "'/dev/null' has no step; the run has not ended its first one"),
     (["{}"], "no output is requested"), (["/no/run.jsonl", "-o", "x.html"], "cannot read '/no/run.jsonl'")])
 def test_a_report_that_cannot_be_is_said(workshop, arguments, wanted):
     metrics = workshop.path("short.jsonl")

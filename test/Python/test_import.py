@@ -98,6 +98,7 @@ def test_options_of_the_model_and_of_the_command(model, tmp_path):
 @pytest.mark.parametrize("target, message", [
     ("missing.py:step", "does not exist"),
     ("{model}", "does not name a function; write FILE.py:NAME"),
+    ("/etc/passwd:step", "'/etc/passwd' is not a Python file"),
     ("{model}:nothing", "has no function 'nothing'"),
     ("{model}:wrong", "must return (function, example_arguments[, options])"),
     ("{model}:unconvertible", "model.py:22:20 (unconvertible.<locals>.loss): operation 'igamma' in scope "
@@ -108,6 +109,15 @@ def test_failures_write_nothing(model, tmp_path, target, message):
     assert done.returncode == 1 and done.stderr.startswith("error: ") and "Traceback" not in done.stderr
     assert message in done.stderr
     assert sorted(os.listdir(tmp_path)) in (["__pycache__", "model.py"], ["model.py"])
+
+
+@pytest.mark.parametrize("framework, flag, message", [
+    ("onnx", "--shard-axis=model", "--shard-axis is for jax, whose arrays have shardings; use pp-compile --shard"),
+    ("onnx", "--layers=h/*", "--layers is for torch; an ONNX file's nodes and initializers name its layers"),
+    ("jax", "--dim=n=2", "--dim is for onnx; a step of jax specifies this in its file")])
+def test_flags_of_other_frameworks_are_refused(tmp_path, framework, flag, message):
+    done = stagewright("import", framework, "model", flag, "-o", tmp_path / "out.mlir")
+    assert done.returncode == 1 and message in done.stderr and not list(tmp_path.iterdir())
 
 
 def test_bad_pair(model, tmp_path):
@@ -123,6 +133,12 @@ def test_help_teaches():
 def test_package_imports_nothing_heavy():
     code = "import sys, stagewright; assert not {'jax', 'torch_mlir', 'numpy'} & set(sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], env=dict(os.environ, PYTHONPATH=PACKAGE)).returncode == 0
+
+
+def test_the_package_has_no_other_names():
+    code = "import stagewright; stagewright.nothing"
+    done = subprocess.run([sys.executable, "-c", code], env=dict(os.environ, PYTHONPATH=PACKAGE), capture_output=True, text=True)
+    assert "AttributeError: module 'stagewright' has no attribute 'nothing'" in done.stderr
 
 
 def failure(tmp_path, function, *arguments, **options):

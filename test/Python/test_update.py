@@ -80,6 +80,10 @@ def test_the_loss_that_validates_has_the_names_of_the_step(tmp_path):
     (dict(state={"count": np.int32(0)}), "the update's state has no 'scale'; it has count"),
     (dict(state={**STATE, "scale": np.int32(4)}), "argument 'scale' of the step is float32[], in the update's state it is "
                                                   "int32[]"),
+    (dict(update=(lambda p, g, s: p, STATE)), "the update must return (parameters, state)"),
+    (dict(update=(lambda p, g, s: ({**p, "v": p["w"]}, s), STATE)), "the update returns parameters of another structure than it takes: "),
+    (dict(update=(lambda p, g, s: (p, {**s, "count": s["count"] * 0.5}), STATE)),
+     "the update returns state/count as float32[], given as int32[]"),
     (dict(validation=lambda p, s, x: x @ p["w"]), "the function must return the loss alone, a number, but it returns")])
 def test_what_is_refused(tmp_path, options, wanted):
     with pytest.raises(ImportFailure, match=re.escape(wanted)):
