@@ -172,6 +172,8 @@ def scoped(function):
                              in_specs=jax.sharding.PartitionSpec("d"), out_specs=jax.sharding.PartitionSpec())(x),
      "shard_map", "its mesh (d=2) has 2 devices; write the step for one device"),
     (lambda x: lax.top_k(x.ravel().repeat(9), 100)[0], "top_k", "it asks for 100 elements"),
+    (lambda x: jnp.tile(x, (9, 1)).at[x.ravel().astype(int)].apply(jnp.sin), "scatter", "a function is applied to elements at 16 "
+     "positions, and at most 8 are supported; select with jnp.where(mask, f(x), x)"),
     (lambda x: jax.pure_callback(lambda a: a, x, x), "pure_callback", "Python cannot be called from a compiled step"),
     (lambda x: jax.experimental.io_callback(lambda a: a, x, x), "io_callback", "write the function in JAX, or compute"),
 ])

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import itertools
 
+import jax
+import jax.extend.core as jex
 import numpy as np
 from jax import lax
 from jax.lax import GatherScatterMode
@@ -35,7 +37,8 @@ COMBINE = {
 def scatter(evaluator, eqn, values):
     operand, indices, updates = values
     numbers, mode = eqn.params["dimension_numbers"], eqn.params["mode"]
-    name, combine = eqn.primitive.name, COMBINE[eqn.primitive.name]
+    name, applied = eqn.primitive.name, _applied(evaluator, eqn)
+    combine = applied or COMBINE[name]
     depth = len(numbers.scatter_dims_to_operand_dims)
     if updates.shape and 0 in updates.shape:
         return [operand]
@@ -46,6 +49,9 @@ def scatter(evaluator, eqn, values):
     compared = set(numbers.scatter_dims_to_operand_dims) <= set(numbers.inserted_window_dims)
     if compared and np.prod(positions, dtype=int) <= COMPARED_POSITIONS and depth:
         return [_compared(name, combine, operand, to_array(indices), to_array(updates), numbers, mode)]
+    if applied:
+        raise evaluator.failure(eqn, f"a function is applied to elements at {' x '.join(map(str, positions))} positions, and at most "
+                                     f"{COMPARED_POSITIONS} are supported; select with jnp.where(mask, f(x), x)")
     unsigned = np.issubdtype(operand.dtype, np.unsignedinteger)
     if unsigned and name not in ("scatter_min", "scatter_max"):
         signed = np.dtype(f"int{operand.dtype.itemsize * 8}")
@@ -54,6 +60,21 @@ def scatter(evaluator, eqn, values):
         result = function(operand, signed_index(indices), updates, numbers, mode=mode)
         return [lax.bitcast_convert_type(result, eqn.outvars[0].aval.dtype)]
     return evaluator.bind(eqn, [operand, signed_index(indices), updates])
+
+
+def _applied(evaluator, eqn):
+    """For `x.at[i].apply(f)`: f of the old elements. None for scatters that combine old and new elements."""
+    jaxpr = eqn.params["update_jaxpr"]
+    if eqn.primitive.name != "scatter" or jaxpr is None or jaxpr.outvars[0] is jaxpr.invars[1]:
+        return None
+
+    def apply(old, _new):
+        def element(x):
+            return jex.jaxpr_as_fun(jex.ClosedJaxpr(jaxpr, eqn.params["update_consts"]))(x, np.zeros((), x.dtype))[0]
+        for _ in range(old.ndim):
+            element = jax.vmap(element)
+        return evaluator.function(element, old)
+    return apply
 
 
 @rule("scatter-sub", "scatter_sub")
