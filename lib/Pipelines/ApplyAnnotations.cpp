@@ -33,7 +33,8 @@ static FailureOr<int64_t> commonCount(Location loc,
   return first.count;
 }
 
-/// The number of stages if every annotation is a stage; else nothing.
+/// The number of stages if annotations split the step into stages
+/// (splitsIntoStages()); else nothing.
 static std::optional<int64_t> stagesOf(const StepAnnotations &ofReaders) {
   if (!pipeline::splitsIntoStages(ofReaders))
     return std::nullopt;

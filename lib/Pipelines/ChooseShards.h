@@ -9,8 +9,8 @@
 // and copies. For each number of shards (numbersOfShards()), planGroups() finds
 // plans for what the options leave open. The plans are tried in the order of
 // their expected times, and the fastest is chosen; plans that are expected to
-// take much longer than the best so far are not tried. Whole layers, planned as
-// without shards, are one of the candidates.
+// take at least 10 % longer than the best so far are not tried. Whole layers,
+// planned as without shards, are one of the candidates.
 //
 //===----------------------------------------------------------------------===//
 

@@ -103,7 +103,8 @@ TypedOptions::TypedOptions() {
   add(&To::shardCollectives, "shard-collectives",
       "Shards join values by gathers", false);
   add(&To::recomputeLayers, "recompute-layers",
-      "Layers over shards keep only their inputs, from to=program on", false);
+      "Layers over shards keep only their inputs; for to=program or later",
+      false);
   add(&To::annotate, "annotate", "File of lines GLOB=replicate(N) or split(N)");
   add(&To::plan, "plan", "Stages, such as \"[0,3)x2 [3,6)x1\"");
   add(&To::schedule, "schedule", "A schedule's name, plan, auto or FILE.csv");

@@ -33,8 +33,8 @@ static void describeAveraging(pipeline::AveragingAttr rule,
   if (!rule.isCorrected())
     stream << llvm::formatv(", xi {0}", rule.getXi().getValueAsDouble());
   stream << llvm::formatv(
-      "): of {1} steps the share {0:F2} takes effect, averages are {2} steps "
-      "old\n",
+      "): the share {0:F2} of the work of {1} steps takes effect, averages are "
+      "{2} steps old\n",
       rule.progress(), rule.getEvery(), rule.getDelay());
   if (!rule.getAllReduce() || !rule.getStep())
     return;
@@ -183,8 +183,8 @@ void describeMemory(ModuleOp module, CompileReport *report) {
     stream << "\n";
   }
   if (!programs.empty())
-    stream << llvm::formatv("arenas take at most {0:F1} % more than what lives "
-                            "at once (rank {1})\n",
+    stream << llvm::formatv("arenas take at most {0:F1} % more than their "
+                            "lower bound (rank {1})\n",
                             100 * loss, loosest);
 }
 

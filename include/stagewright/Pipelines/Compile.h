@@ -93,7 +93,8 @@ struct CompileOptions {
   /// `shards`. Empty: all stages have `shards`.
   std::string stageShards;
   /// The devices of these stages, such as `0-2;1,3`, by number in the cluster.
-  /// Stages may share devices. Empty: those of each follow those of the last.
+  /// Stages may share devices. Empty: the devices of each stage follow those of
+  /// the stage before it.
   std::string stageDevices;
   std::string shardHints;
   /// Copies of all shards and stages, which take microbatches in turn. Absent:
@@ -113,8 +114,8 @@ struct CompileOptions {
   /// the fastest that a search finds for the plan; or a PyTorch file `….csv`.
   std::string schedule = "plan";
   /// Whether backwards are split into I and W under the schedule `plan`. False:
-  /// only if a given plan, or a better one, runs I and W apart. Other schedules
-  /// determine it themselves.
+  /// only if the given plan runs I and W apart or, if the planner is free to
+  /// choose, the best plan does. Other schedules determine it themselves.
   bool halves = false;
   /// Whether the module is one that was compiled to `Level::Layers`: the next
   /// step merges I and W of its backwards, or leaves them split.

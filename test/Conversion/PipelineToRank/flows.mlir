@@ -12,7 +12,7 @@
 // CHECK: module attributes {rank.flows = [{from = 0 : i64, rate = 2.000000e+00 : f64, to = 2 : i64}, {from = 0 : i64, rate = 2.000000e+00 : f64, to = 3 : i64}, {from = 1 : i64, rate = 2.000000e+00 : f64, to = 2 : i64}, {from = 2 : i64, rate = 3.000000e+00 : f64, to = 3 : i64}]}
 // NONE-NOT: rank.flows
 // HOST: rank.flows
-// ZERO: error: rank.flows has the rate 0.000000e+00 : f64, expected more than 0 bytes per second
+// ZERO: error: rank.flows has the rate 0.000000e+00 : f64, expected a finite number of bytes per second above 0
 // ARRAY: error: rank.flows must be an array, got 1 : i64
 // TWICE: error: rank.flows has two rates from rank 0 to rank 2, expected one
 // BEYOND: error: rank.flows has a rate from rank 0 to rank 4, and there are 4 ranks

@@ -15,7 +15,7 @@
 // EXPLAIN-NEXT: keeps nothing
 // EXPLAIN-NEXT: repeats contraction 64x64xf32, exp 64x64xf32
 // EXPLAIN: rank device
-// EXPLAIN: arenas take at most {{[0-9.]+}} % more than what lives at once (rank 0)
+// EXPLAIN: arenas take at most {{[0-9.]+}} % more than their lower bound (rank 0)
 
 // NEGATIVE: error: repeat-ratio must be at least 0, got -1
 // KEEP: error: stash must be least or written, got 'all'

@@ -202,7 +202,7 @@ rank.program @step.0 rank 0 device "d0" of @step microbatches 8 schedule "1f1b" 
 // buffer_c3
 rank.step @step(tensor<8x4xf32>, tensor<2x8xf32>) -> (tensor<f32>, tensor<8x4xf32>)
 rank.program @step.0 rank 0 device "d0" of @step microbatches 8 schedule "1f1b" {
-  // expected-error @below {{of kind 'batch' has a slot for every microbatch or some, got depth all by 2}}
+  // expected-error @below {{of kind 'batch' has a fixed number of slots or one for every microbatch, got depth all by 2}}
   %x = rank.buffer "x" batch 1 depth all by 2 : memref<2x8xf32>
   rank.entry (%M) {
   }

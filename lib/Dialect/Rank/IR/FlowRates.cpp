@@ -63,7 +63,8 @@ LogicalResult verifyFlowRates(Operation *op, Attribute attribute) {
     double bytes = rate.getValueAsDouble();
     if (!(bytes > 0) || !std::isfinite(bytes))
       return op->emitError() << kFlows << " has the rate " << rate
-                             << ", expected more than 0 bytes per second";
+                             << ", expected a finite number of bytes per "
+                             << "second above 0";
     if (!pairs.insert({from.getInt(), to.getInt()}).second)
       return op->emitError()
              << kFlows << " has two rates from rank " << from.getInt()

@@ -109,8 +109,8 @@ LogicalResult BufferOp::verify() {
   if (getDepth() < RankDialect::kAll &&
       getKind() != BufferKind::Stash) // buffer_c3
     return emitOpError() << "of kind '" << kind
-                         << "' has a slot for every microbatch or some, got "
-                         << "depth " << depthText(getDepth());
+                         << "' has a fixed number of slots or one for every "
+                         << "microbatch, got depth " << depthText(getDepth());
   if (getKind() == BufferKind::Workspace &&
       (getType().getRank() != 1 || !getType().getElementType().isInteger(8)))
     return emitOpError() << "of kind 'workspace' must be a vector of i8, got "

@@ -34,7 +34,8 @@ BufferOp ViewOp::getBufferOp() {
   return getWorkspace().getDefiningOp<BufferOp>();
 }
 
-/// Checks that `buffer` is not null, which it is for a block argument.
+/// Checks that `buffer` is not null: it is null if the operand is a block
+/// argument.
 static LogicalResult verifyDeclared(Operation *op, BufferOp buffer) {
   if (buffer)
     return success();

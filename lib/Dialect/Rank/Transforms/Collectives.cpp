@@ -87,8 +87,9 @@ class BeginOrder {
 public:
   BeginOrder(const Machine &machine, const std::vector<Events> &sums);
 
-  /// Fails if no order of all sums suits every rank: three ranks, say, each of
-  /// which shares a sum with each other one. Pairs of ranks cannot show that.
+  /// Fails if no order of all sums suits every rank. For example, three ranks
+  /// of which every two share a sum can begin these sums in a cycle, which no
+  /// comparison of two ranks shows.
   std::optional<Fault> check() const;
 
 private:

@@ -66,7 +66,7 @@ private:
     std::string needs;
   };
 
-  /// Returns true if `rank` ran any event.
+  /// Returns true if `rank` ran any event or chose what to run next.
   bool advance(size_t rank, size_t most,
                const std::function<void(size_t, const Event &)> &see);
   bool choose(size_t rank);

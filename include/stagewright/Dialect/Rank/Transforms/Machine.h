@@ -8,7 +8,8 @@
 // Rank programs unrolled for one number of microbatches, as plain data, and the
 // machine that runs them. The programs keep only the events on channels,
 // stashes and sums, and the calls with their workspace. They have no values and
-// no time, and refer to the IR only for error messages (`origin`).
+// no time. They refer to the IR only by `origin`, for error messages and for
+// passes that look up the operation of an event.
 //
 // A program has no branches, and a condition that an event waits for stays true
 // once it is. So the ranks form a Kahn process network (Kahn, "The semantics of
@@ -82,7 +83,7 @@ struct Event {
   int64_t microbatch = 0;
   int64_t actionMicrobatch = 0; ///< Of the action.
   int64_t bytes = 0;            ///< Call: bytes of workspace in use.
-  const void *origin = nullptr; ///< The operation, for error messages.
+  const void *origin = nullptr; ///< The operation.
 };
 
 /// A ring of slots.

@@ -5,12 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Where a partial value is added to another one, it is summed first. If the
-// result is added to a further partial value, both are summed, which sends
-// twice as much as necessary. So the other value becomes partial instead, which
-// sends nothing: one shard adds a whole value, each shard adds its part of a
-// split one, and the result is summed once. Of a value of another stage, each
-// shard adds what bringAsAddend() gives it.
+// A partial value could be summed before it is added to a whole or split one.
+// If the result is then added to a further partial value, both partial values
+// are summed, which sends twice as much as necessary. Here the whole or split
+// value becomes partial instead, which sends nothing: one shard adds a whole
+// value, each shard adds its part of a split one, and the result is summed
+// once. Of a value of another stage, each shard adds what bringAsAddend() gives
+// it.
 //
 // Additions of partial and other values wait until all values of their tree
 // are there. Then the number of bytes of the values to be summed decides:
@@ -61,8 +62,8 @@ void Sharder::copySum(Operation &root) {
   bringAddends(nodes);
   for (Operation *op : nodes)
     copy(*op);
-  // A reader that makes another partial value of it, as the mean of a norm
-  // does, would let both be summed.
+  // If a reader computed another partial value from the partial sum, as the
+  // mean of a norm does, both would have to be summed.
   Value sum = root.getResult(0);
   auto keepsOn = [](Operation *user) {
     auto structured = dyn_cast<linalg::LinalgOp>(user);
@@ -109,8 +110,9 @@ Sharder::SumCost Sharder::costOf(Value value, const SumNodes &nodes) {
   }
   if (!cost.level || cost.bytes <= bytes || !cost.isAlike)
     return cost;
-  // The sum is computed at the level of its partial addends. The forward may
-  // wait for values that are boxed there, unless a stage can end in between.
+  // The sum is computed at the level of its partial addends. In the forward it
+  // may also add values of the next level, which are boxed between the two
+  // levels, unless a stage can end between them.
   int64_t number = cost.level->number;
   bool backward = cost.level->backward;
   bool areThere = cost.forward <= number + (backward || cuts ? 0 : 1) &&

@@ -37,7 +37,8 @@ void Sharder::setArgument(Value old, Layout layout, ArrayRef<Value> parts,
 void Sharder::share(Value old, Value whole, Layout layout) {
   batches[old] = layout;
   auto type = cast<RankedTensorType>(old.getType());
-  if (ways == 1 || !fits(type, layout, ways)) // By another stage, perhaps.
+  // Another stage, with another number of shards, may be able to split it.
+  if (ways == 1 || !fits(type, layout, ways))
     return;
   SmallVector<Value> parts;
   for (int64_t shard = 0; shard < ways; ++shard)

@@ -34,12 +34,13 @@
 //
 // The stages of a pipeline can have different numbers of shards (`stages`).
 // Each then has levels of its own. The first of them only receives what other
-// stages send: the parts of a split value are the same parts, or those of as
-// many shards as the stage has, so each element is sent once; a whole value is
-// sent to every shard. Values are summed in the stage that makes them, unless
-// they are only added to a partial value: then each shard of that stage adds
-// what it has on its device, or gets from shards that have no device in common
-// with the stage, or nothing.
+// stages send. A split value arrives as one part for each shard of the stage,
+// so each element is sent once. A whole value, or one that cannot be split over
+// the shards of the stage, is sent to every shard. Values are summed in the
+// stage that makes them, unless the receiving stage only adds them to a partial
+// value. Then each shard of the receiving stage adds what its device has
+// already, and what it gets from shards on devices that the stage does not use;
+// it may have nothing to add.
 //
 //===----------------------------------------------------------------------===//
 
@@ -83,7 +84,7 @@ std::optional<llvm::SmallVector<Layout>> resultsOf(mlir::linalg::LinalgOp op,
                                                    int64_t ways,
                                                    std::string *why = nullptr);
 
-/// Whether `op` reshapes, slices or pads a tensor.
+/// Whether `op` reshapes or pads a tensor, or extracts or inserts a slice.
 bool isShapeOp(mlir::Operation &op);
 
 /// The table, defined outside of `op`, if `op` only looks up its rows; else
@@ -95,9 +96,9 @@ mlir::Value lookedUpTable(mlir::linalg::LinalgOp op);
 bool keepsPartial(mlir::linalg::LinalgOp op);
 
 /// Calls `take` with the values from which `gradient` is computed, itself
-/// first, up to and with those that sum over rows: through operations that move
-/// their only input, and if `throughSums` also through sums and joins. Goes no
-/// further where `take` returns false.
+/// first, up to and including those that sum over rows: through operations that
+/// move their only input, and if `throughSums` also through sums and joins.
+/// Goes no further where `take` returns false.
 void forPartsOfGradient(mlir::Value gradient, bool throughSums,
                         llvm::function_ref<bool(mlir::Value)> take);
 
@@ -121,7 +122,8 @@ mlir::Value joinAll(mlir::OpBuilder &builder, mlir::Location loc, Layout layout,
 /// Corrects a step that a sharder wrote: removes `pipeline.forward` where a
 /// result of the forward depends on the operation, and moves operations of the
 /// backward from levels at which their shard has no forward, such as those
-/// after the loss, to the next lower level at which it has one.
+/// after the loss, to the next lower level at which it has one; in stages after
+/// the first, if there is no lower one, to the next higher.
 void settle(mlir::func::FuncOp step);
 
 /// Moves operations of a step that a sharder wrote with `cuts` from heads of
@@ -136,7 +138,8 @@ void sortForward(mlir::func::FuncOp step);
 /// Numbers of communications between shards, by kind.
 struct Boxes {
   int64_t sums = 0, scatters = 0, joins = 0, exchanges = 0;
-  /// That all shards together send in these, and to other stages, by messages.
+  /// Bytes that all shards together send in these, and to other stages; what
+  /// stays on its device is not counted.
   int64_t bytes = 0;
 
   Boxes &operator+=(const Boxes &other) {
@@ -298,8 +301,8 @@ private:
   /// What `shard` adds if `old`, in any layout, is an addend of a partial
   /// value; null if that is zero.
   mlir::Value addend(mlir::Value old, int64_t shard);
-  /// Makes values of other stages partial that only operations of `nodes` read,
-  /// and these only for partial results.
+  /// For each value of another stage that operations of `nodes` add: makes it
+  /// partial if, in this stage, only operations in `kept` read it.
   void bringAddends(const SumNodes &nodes);
   /// The result of `op` in `shard` as a partial value.
   mlir::Value addPartial(mlir::linalg::LinalgOp op, int64_t shard);
@@ -323,8 +326,9 @@ private:
   /// stage, if that has the value in `layout`.
   mlir::Value received(mlir::Value old, int from, Layout layout, int64_t shard,
                        Level there);
-  /// The levels that the stage has: its first, and the last of its forward. In
-  /// an optimizer, and if all stages have equally many shards, any.
+  /// The first level of the stage, and the last of its forward so far, as an
+  /// even number. In an optimizer, and if all stages have equally many shards,
+  /// the first is 0.
   int64_t firstLevel() const;
   int64_t lastLevel() const;
 

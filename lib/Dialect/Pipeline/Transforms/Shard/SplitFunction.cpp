@@ -96,7 +96,7 @@ DictionaryAttr FunctionSplitter::partAttributes(MLIRContext *context,
                                                 int64_t count) const {
   Builder builder(context);
   NamedAttrList list(whole ? whole : builder.getDictionaryAttr({}));
-  if (!rows && !isOfGrid) // Another axis may need it.
+  if (!rows && !isOfGrid) // On a grid, the other axis may still need it.
     eraseOwnSplit(list);
   if (!layout.isSplit())
     return list.getDictionary(context);
@@ -122,8 +122,8 @@ DictionaryAttr FunctionSplitter::partAttributes(MLIRContext *context,
   return list.getDictionary(context);
 }
 
-/// That of the parameter whose gradient or new value result `number` is, or
-/// whole.
+/// The layout of the parameter whose gradient or new value result `number` is;
+/// whole if it is neither.
 static Layout layoutOfResult(func::FuncOp function, unsigned number,
                              ArrayRef<Layout> layouts) {
   auto of =
@@ -243,7 +243,8 @@ Boxes FunctionSplitter::split(func::FuncOp function, const StepGraph *graph,
     int stage = enterStageOfResult(function, i, layout, ofArgument, sharder);
     int64_t count = partsOf(layout, stage);
     for (int64_t part = 0; part < count; ++part) {
-      // The last shard returns unsplit results: its stage is the last one.
+      // The last shard returns unsplit results: of the stages of the program,
+      // its stage is the last one.
       Value value = sharder.in(end->getOperand(i), layout,
                                layout.isSplit() ? part : waysOf(stage) - 1);
       if (rows && layout.isSplit()) {

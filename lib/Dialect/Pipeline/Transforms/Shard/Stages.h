@@ -48,7 +48,7 @@ struct StageShards {
     return !devices.empty() && devices[size_t(from)][size_t(shard)] ==
                                    devices[size_t(to)][size_t(other)];
   }
-  /// The number of shards of that stage; of the first one for kAny.
+  /// The number of shards of stageOf(number); for kAny, of the first stage.
   int64_t waysOf(unsigned number) const {
     return ways[size_t(std::max(stageOf(number), 0))];
   }
