@@ -109,7 +109,8 @@ static LogicalResult readAveraging(CompileOptions &options) {
 LogicalResult readMemoryFlags(CompileOptions &options) {
   options.offload = offload;
   options.stash = stash;
-  return success(succeeded(readNumber(repeatRatio, options.repeatRatio, 0)) &&
+  return success(
+      succeeded(readNumber(repeatRatio, options.repeatRatio, 0)) &&
       succeeded(readNumber(recomputeLevel, options.recomputeLevel, 0)) &&
       succeeded(readBytes(bucketBytes, options.bucketBytes)) &&
       succeeded(readAveraging(options)));

@@ -143,9 +143,9 @@ LogicalResult readPlanFlags(CompileOptions &options) {
   options.profile = profile;
   options.layers = layers;
   return success(succeeded(readPlan(options.plan)) &&
-      succeeded(readNumber(stages, options.stages)) &&
-      succeeded(readNumber(chunks, options.chunks)) &&
-      succeeded(readNumber(maxReplicas, options.maxReplicas, 0)) &&
-      succeeded(readNumber(spareCredits, options.spareCredits, 0)) &&
-      succeeded(readNumber(microbatches, options.microbatches)));
+                 succeeded(readNumber(stages, options.stages)) &&
+                 succeeded(readNumber(chunks, options.chunks)) &&
+                 succeeded(readNumber(maxReplicas, options.maxReplicas, 0)) &&
+                 succeeded(readNumber(spareCredits, options.spareCredits, 0)) &&
+                 succeeded(readNumber(microbatches, options.microbatches)));
 }

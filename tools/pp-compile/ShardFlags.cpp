@@ -136,5 +136,5 @@ LogicalResult readShardFlags(CompileOptions &options) {
   options.shardCollectives = shardCollectives;
   options.recomputeLayers = recomputeLayers;
   return success(succeeded(readShards(options)) &&
-      succeeded(readNumber(dataParallel, options.dataParallel)));
+                 succeeded(readNumber(dataParallel, options.dataParallel)));
 }

@@ -86,7 +86,8 @@ LogicalResult readTargetFlags(Options &options) {
   compile.ptx = ptx;
   compile.float32 = tf32;
   options.givesScoreBytes = scoreBytes.getNumOccurrences() > 0;
-  if (failed(readBytes(scoreBytes, compile.scoreBytes)) || failed(readArtifactFlags(options.artifact)))
+  if (failed(readBytes(scoreBytes, compile.scoreBytes)) ||
+      failed(readArtifactFlags(options.artifact)))
     return failure();
   compile.cacheFolder = options.artifact.cacheFolder;
   return success();
