@@ -23,7 +23,7 @@ REFUSED = re.compile("(bessel_i[01]e|igammac?|nextafter|regularized_incomplete_b
                      "|conj|real|imag)_|cholesky_.*_(200|1000)_.*")
 BELOW = re.compile("scatter_(mul|min|max)_.*shape_uint|custom_linear_solve")
 # JAX leaves the order of equal elements open; the upper triangle of its factor; boolean sums of windows.
-OPEN = re.compile("sort_.*isstable_False|cholesky_|select_and_scatter_add_.*shape_bool|.*associative_scan")
+OPEN = re.compile("sort_.*isstable_False|cholesky_|select_and_scatter_add_.*shape_bool|approx_top_k_.*float16|.*associative_scan")
 CASES = 12
 
 
@@ -59,8 +59,9 @@ def compare(name, found, wanted):
         if np.issubdtype(theirs.dtype, np.integer) or theirs.dtype == np.bool_:
             np.testing.assert_array_equal(ours, theirs, err_msg=name)
         else:
-            tolerance = 1e-5 if theirs.dtype == np.float32 else 2e-2
-            np.testing.assert_allclose(ours.astype(np.float64), theirs.astype(np.float64), tolerance, tolerance, err_msg=name)
+            ours, theirs, tolerance = ours.astype(np.float64), theirs.astype(np.float64), 1e-5 if theirs.dtype == np.float32 else 2e-2
+            largest = np.abs(theirs, where=np.isfinite(theirs), out=np.zeros_like(theirs)).max(initial=1)
+            np.testing.assert_allclose(ours, theirs, tolerance, tolerance * largest, err_msg=name)
 
 
 def is_refused(case, refused, run):
@@ -94,7 +95,7 @@ def test_cases_are_compiled_to_what_jax_computes(primitive, tmp_path):
     refused = re.compile(f"{REFUSED.pattern}|{BELOW.pattern}")
     for number, case in enumerate(GROUPS[primitive]):
         values = expected(case)
-        if not values or any(0 in it.shape for it in values[1]):
+        if not values or any(0 in it.shape for it in (*values[0], *values[1])):
             continue
         folder = tmp_path / str(number)
         folder.mkdir()

@@ -57,8 +57,22 @@ def value_of(key, dtype):
 
 @rule("top_k")
 def top_k(evaluator, eqn, values):
-    x, k = to_array(values[0]), eqn.params["k"]
-    axis = eqn.params.get("axis", -1) % x.ndim
+    return _largest(evaluator, eqn, to_array(values[0]), eqn.params.get("axis", -1))
+
+
+@rule("approx_top_k")
+def approx_top_k(evaluator, eqn, values):
+    """Exact, as JAX computes it on a processor."""
+    p, x = eqn.params, to_array(values[0])
+    if not p["aggregate_to_topk"]:
+        raise evaluator.failure(eqn, "it returns candidates that are not reduced to the k largest; leave out aggregate_to_topk=False")
+    found, places = _largest(evaluator, eqn, x if p["is_max_k"] else lax.neg(x), p["reduction_dimension"])
+    return [found if p["is_max_k"] else lax.neg(found), places]
+
+
+def _largest(evaluator, eqn, x, axis):
+    """The k largest elements along an axis in descending order, and their positions."""
+    k, axis = eqn.params["k"], axis % x.ndim
     if k > MOST_MAXIMA:
         raise evaluator.failure(eqn, f"it asks for {k} elements, and at most {MOST_MAXIMA} are found by repeated "
                                      "maxima")
