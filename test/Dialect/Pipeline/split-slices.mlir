@@ -104,3 +104,13 @@ func.func @update(%w: tensor<2x4xf32> {pipeline.role = "parameter", pipeline.of 
   %w1 = linalg.sub ins(%w, %m1 : tensor<2x4xf32>, tensor<2x4xf32>) outs(%e : tensor<2x4xf32>) -> tensor<2x4xf32>
   return %w1, %m1, %count : tensor<2x4xf32>, tensor<2x4xf32>, tensor<f32>
 }
+
+// -----
+
+// A parameter needs no name.
+// REMARK: remark: parameter '' (argument 0) stays whole
+func.func @step(%w: tensor<2x4xf32> {pipeline.role = "parameter", pipeline.position = 0 : i64, pipeline.slices = 2 : i64})
+    -> (tensor<2x4xf32> {pipeline.role = "output", pipeline.position = 0 : i64}) {
+  %y = arith.addf %w, %w : tensor<2x4xf32>
+  return %y : tensor<2x4xf32>
+}

@@ -59,3 +59,18 @@ rank.program @step.0 rank 0 device "d0" of @step microbatches 2 only schedule "h
     }
   }
 }
+
+// -----
+
+// choose_c4
+rank.step @step() -> ()
+rank.program @step.0 rank 0 device "d0" of @step microbatches 2 only schedule "hand" {
+  rank.entry (%M) {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    scf.for %k = %c0 to %M step %c1 {
+      // expected-error @below {{must be read by a 'rank.table' of its 2 rows}}
+      %row = rank.choose lanes [2] turns [0, 1] after []
+    }
+  }
+}

@@ -24,21 +24,21 @@ rank.collective @a among [-1, 0] : memref<16xf32>
 
 // Truth values have no sum.
 rank.step @step() -> ()
-// expected-error @below {{sums a vector of known length, of floats or integers, got 'memref<16xi1>'}}
+// expected-error @below {{sums a contiguous vector of known length, of floats or integers, got 'memref<16xi1>'}}
 rank.collective @a among [0, 1] : memref<16xi1>
 
 // -----
 
 // A bucket is a vector.
 rank.step @step() -> ()
-// expected-error @below {{sums a vector of known length, of floats or integers, got 'memref<4x4xf32>'}}
+// expected-error @below {{sums a contiguous vector of known length, of floats or integers, got 'memref<4x4xf32>'}}
 rank.collective @a among [0, 1] : memref<4x4xf32>
 
 // -----
 
 // The artifact states its bytes.
 rank.step @step() -> ()
-// expected-error @below {{sums a vector of known length, of floats or integers, got 'memref<?xf32>'}}
+// expected-error @below {{sums a contiguous vector of known length, of floats or integers, got 'memref<?xf32>'}}
 rank.collective @a among [0, 1] : memref<?xf32>
 
 // -----
@@ -127,3 +127,9 @@ rank.program @step.0 rank 0 device "d0" of @step microbatches 1 schedule "hand" 
     rank.all_reduce @a (%w)
   }
 }
+
+// -----
+
+// collective_c2
+// expected-error @below {{sums a contiguous vector of known length, of floats or integers, got 'memref<48xf32, strided<[2]>>'}}
+rank.collective @s among [0, 1] : memref<48xf32, strided<[2]>>

@@ -52,7 +52,7 @@ rank.channel @c from 0 to 1 depth 2 : memref<4xindex>
 // -----
 
 // channel_c5
-// expected-error @below {{carries a positive number of messages, got 0}}
+// expected-error @below {{carries 1 to 1073741824 messages, got 0}}
 rank.channel @c from 0 to 1 depth 2 messages 0 : memref<4xf32>
 
 // -----
@@ -367,7 +367,7 @@ rank.program @step.0 rank 0 device "d0" of @step microbatches 8 schedule "1f1b" 
 // entry_c1
 rank.step @step(tensor<8x4xf32>, tensor<2x8xf32>) -> (tensor<f32>, tensor<8x4xf32>)
 "rank.program"() ({
-  // expected-error @below {{needs one argument of type index, the number of microbatches, got 0}}
+  // expected-error @below {{needs one argument of type index, the number of microbatches, got ()}}
   "rank.entry"() ({
   ^bb0:
     %0 = arith.constant 0 : index
@@ -387,3 +387,9 @@ rank.program @step.0 rank 0 device "d0" of @step microbatches 8 schedule "1f1b" 
     }
   }
 }
+
+// -----
+
+// channel_c5
+// expected-error @below {{carries 1 to 1073741824 messages, got 4611686018427387904}}
+rank.channel @c from 0 to 1 depth 1 messages 4611686018427387904 : memref<4xf32>

@@ -17,42 +17,42 @@ rank.gather @a among [0, 1] depth 0 : memref<16xf32>
 
 // Parts with gaps.
 rank.step @step() -> ()
-// expected-error @below {{needs a part of known shape with a multiple of 64 bytes, of floats or integers, got 'memref<15xf32>'}}
+// expected-error @below {{needs a contiguous part of known shape with a multiple of 64 bytes, of floats or integers, got 'memref<15xf32>'}}
 rank.gather @a among [0, 1] depth 1 : memref<15xf32>
 
 // -----
 
 // Parts of no element.
 rank.step @step() -> ()
-// expected-error @below {{needs a part of known shape with a multiple of 64 bytes, of floats or integers, got 'memref<0xf32>'}}
+// expected-error @below {{needs a contiguous part of known shape with a multiple of 64 bytes, of floats or integers, got 'memref<0xf32>'}}
 rank.gather @a among [0, 1] depth 1 : memref<0xf32>
 
 // -----
 
 // Elements of one bit.
 rank.step @step() -> ()
-// expected-error @below {{needs a part of known shape with a multiple of 64 bytes, of floats or integers, got 'memref<512xi1>'}}
+// expected-error @below {{needs a contiguous part of known shape with a multiple of 64 bytes, of floats or integers, got 'memref<512xi1>'}}
 rank.gather @a among [0, 1] depth 1 : memref<512xi1>
 
 // -----
 
 // Elements of half a byte.
 rank.step @step() -> ()
-// expected-error @below {{needs a part of known shape with a multiple of 64 bytes, of floats or integers, got 'memref<128xi4>'}}
+// expected-error @below {{needs a contiguous part of known shape with a multiple of 64 bytes, of floats or integers, got 'memref<128xi4>'}}
 rank.gather @a among [0, 1] depth 1 : memref<128xi4>
 
 // -----
 
 // A part of unknown shape.
 rank.step @step() -> ()
-// expected-error @below {{needs a part of known shape with a multiple of 64 bytes, of floats or integers, got 'memref<?xf32>'}}
+// expected-error @below {{needs a contiguous part of known shape with a multiple of 64 bytes, of floats or integers, got 'memref<?xf32>'}}
 rank.gather @a among [0, 1] depth 1 : memref<?xf32>
 
 // -----
 
 // A part with strides.
 rank.step @step() -> ()
-// expected-error @below {{needs a part of known shape with a multiple of 64 bytes, of floats or integers, got 'memref<16xf32, strided<[2]>>'}}
+// expected-error @below {{needs a contiguous part of known shape with a multiple of 64 bytes, of floats or integers, got 'memref<16xf32, strided<[2]>>'}}
 rank.gather @a among [0, 1] depth 1 : memref<16xf32, strided<[2]>>
 
 // -----

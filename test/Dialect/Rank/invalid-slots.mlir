@@ -145,3 +145,21 @@ func.func @slots(%b: !rank.buffer) {
   %0 = rank.slot %b : memref<4xf32>
   return
 }
+
+// -----
+
+// rebase_c1
+func.func @rebase(%x: memref<4xf32>) {
+  // expected-error @below {{result must be 'memref<4xf32>', got 'memref<4xf32, affine_map<(d0) -> (d0 mod 2)>>'}}
+  %0 = rank.rebase %x : memref<4xf32> to memref<4xf32, affine_map<(d0) -> (d0 mod 2)>>
+  return
+}
+
+// -----
+
+// rebase_c1
+func.func @rebase(%x: memref<4xf32>) {
+  // expected-error @below {{result must be 'memref<4xf32>', got 'memref<4xf32, strided<[1]>, 1>'}}
+  %0 = rank.rebase %x : memref<4xf32> to memref<4xf32, strided<[1]>, 1>
+  return
+}

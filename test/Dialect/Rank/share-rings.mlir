@@ -96,6 +96,10 @@ rank.program @step.1 rank 1 device "d1" of @step microbatches 4 only schedule "l
     scf.for %m = %c0 to %M step %c1 {
       rank.release_channel @late[%m]
     }
+    // A transfer that never runs names the shared ring, too.
+    scf.for %m = %c0 to %c0 step %c1 {
+      rank.release_channel @a[%m]
+    }
     %3 = rank.recv @end[%c0] : memref<4xf32>
     rank.release_channel @end[%c0]
   }

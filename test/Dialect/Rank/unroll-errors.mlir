@@ -47,3 +47,26 @@ rank.program @step.0 rank 0 device "d0" of @step microbatches 4 only schedule "h
     }
   }
 }
+
+// -----
+
+rank.step @step() -> ()
+rank.program @step.0 rank 0 device "d0" of @step microbatches 4 schedule "hand" {
+  rank.entry (%M) {
+    %c = arith.constant 2147483647 : index
+    // expected-error @below {{cannot be unrolled: a sum of a rank program has at most 32 bits, got 2147483647 plus 2147483647}}
+    %d = arith.addi %c, %c : index
+  }
+}
+
+// -----
+
+rank.step @step() -> ()
+rank.program @step.0 rank 0 device "d0" of @step microbatches 4 schedule "hand" {
+  rank.entry (%M) {
+    %c = arith.constant 2147483647 : index
+    %d = arith.constant -2147483648 : index
+    // expected-error @below {{cannot be unrolled: a difference of a rank program has at most 32 bits, got -2147483648 minus 2147483647}}
+    %e = arith.subi %d, %c : index
+  }
+}

@@ -107,10 +107,10 @@ private:
                   {}};
       if (std::string why = analyse(stack); !why.empty()) {
         ++numWhole;
+        auto name =
+            step.getArgAttrOfType<StringAttr>(i, PipelineDialect::kName);
         emitRemark(step.getLoc())
-            << "parameter '"
-            << step.getArgAttrOfType<StringAttr>(i, PipelineDialect::kName)
-                   .getValue()
+            << "parameter '" << (name ? name.getValue() : StringRef())
             << "' (argument " << i << ") stays whole: " << why;
         continue;
       }

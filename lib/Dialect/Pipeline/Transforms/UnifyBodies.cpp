@@ -38,8 +38,10 @@ struct UnifyBodiesPass : impl::UnifyBodiesBase<UnifyBodiesPass> {
           slot->second = distinct.find(body);
         node.setCalleeAttr(FlatSymbolRefAttr::get(slot->second));
       }
+    SymbolTableCollection tables;
+    SymbolUserMap users(tables, module);
     for (auto [body, other] : standIn)
-      if (body != other) {
+      if (body != other && users.useEmpty(body)) {
         ++numRemoved;
         symbols.erase(body);
       } else {

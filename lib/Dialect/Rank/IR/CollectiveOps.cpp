@@ -25,19 +25,23 @@ static LogicalResult verifyRanks(Operation *op, ArrayRef<int64_t> ranks) {
          << ranks << "]";
 }
 
-/// Whether elements of type `element` have whole bytes and can be added.
-static bool isNumber(Type element) {
-  return element.isIntOrFloat() && element.getIntOrFloatBitWidth() % 8 == 0;
+/// Whether `type` is contiguous host or device memory of known size, whose
+/// elements have whole bytes and can be added.
+static bool isOfNumbers(MemRefType type) {
+  Type element = type.getElementType();
+  return type.hasStaticShape() && type.getLayout().isIdentity() &&
+         !type.getMemorySpace() && element.isIntOrFloat() &&
+         element.getIntOrFloatBitWidth() % 8 == 0;
 }
 
 LogicalResult CollectiveOp::verify() {
   if (failed(verifyRanks(*this, getRanks()))) // collective_c1
     return failure();
   MemRefType type = getType();
-  if (type.getRank() != 1 || !type.hasStaticShape() ||
-      !isNumber(type.getElementType())) // collective_c2
-    return emitOpError() << "sums a vector of known length, of floats or "
-                         << "integers, got " << type;
+  if (type.getRank() != 1 || !isOfNumbers(type)) // collective_c2
+    return emitOpError()
+           << "sums a contiguous vector of known length, of floats or "
+           << "integers, got " << type;
   return success();
 }
 
@@ -121,12 +125,11 @@ LogicalResult GatherOp::verify() {
   if (getDepth() < 1) // gather_c2
     return emitOpError() << "needs a positive depth, got " << getDepth();
   MemRefType type = getType();
-  if (!type.hasStaticShape() || !type.getLayout().isIdentity() ||
-      !isNumber(type.getElementType()) || type.getNumElements() == 0 ||
-      getSlotBytes(type) % 64 != 0)
-    return emitOpError() << "needs a part of known shape with a multiple of 64 "
-                         << "bytes, of floats or integers, got "
-                         << type; // gather_c3
+  if (!isOfNumbers(type) || type.getNumElements() == 0 ||
+      getSlotBytes(type) % RankDialect::kAlignment != 0) // gather_c3
+    return emitOpError() << "needs a contiguous part of known shape with a "
+                         << "multiple of " << RankDialect::kAlignment
+                         << " bytes, of floats or integers, got " << type;
   return success();
 }
 

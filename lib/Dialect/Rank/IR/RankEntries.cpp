@@ -46,8 +46,8 @@ LogicalResult EntryOp::verify() {
       getBody().getArgument(0).getType().isIndex()) // entry_c1
     return success();
   return emitOpError() << "needs one argument of type index, the number of "
-                       << "microbatches, got "
-                       << getBody().getArgumentTypes().size();
+                       << "microbatches, got (" << getBody().getArgumentTypes()
+                       << ")";
 }
 
 LogicalResult ActionOp::verify() {
@@ -96,10 +96,13 @@ LogicalResult ChooseOp::verify() {
       !(*this)->getParentOfType<EntryOp>() || !program.getOnly()) // choose_c3
     return emitOpError() << "must lie in a loop of a 'rank.entry' for one "
                          << "number of microbatches";
-  for (Operation *user : getRow().getUsers())
-    if (auto table = dyn_cast<TableOp>(user);
-        !table || int64_t(table.getCases().size()) != rows) // choose_c4
-      return emitOpError() << "must be read by a 'rank.table' of its " << rows
-                           << " rows";
+  auto isTable = [&](Operation *user) {
+    auto table = dyn_cast<TableOp>(user);
+    return table && int64_t(table.getCases().size()) == rows;
+  };
+  if (getRow().use_empty() ||
+      !llvm::all_of(getRow().getUsers(), isTable)) // choose_c4
+    return emitOpError() << "must be read by a 'rank.table' of its " << rows
+                         << " rows";
   return success();
 }

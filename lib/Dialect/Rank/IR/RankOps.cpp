@@ -166,10 +166,12 @@ LogicalResult RebaseOp::verify() {
       ShapedType::isDynamic(offset))
     return emitOpError() << "needs a view with a static offset, got " << type;
   auto result = cast<MemRefType>(getType());
-  auto [got, start] = result.getStridesAndOffset();
-  if (result.getShape() != type.getShape() ||
+  SmallVector<int64_t> got;
+  int64_t start;
+  if (failed(result.getStridesAndOffset(got, start)) ||
+      result.getShape() != type.getShape() ||
       result.getElementType() != type.getElementType() || got != strides ||
-      start != 0)
+      start != 0 || result.getMemorySpace() != type.getMemorySpace())
     return emitOpError() << "result must be " << typeFor(type) << ", got "
                          << result;
   return success();

@@ -105,8 +105,9 @@ LogicalResult ChannelOp::verify() {
     return emitOpError() << "carries one message per step and needs depth 1, "
                          << "got " << depthText(getDepth());
   if (std::optional<int64_t> messages = getMessages()) { // channel_c5
-    if (*messages < 1)
-      return emitOpError() << "carries a positive number of messages, got "
+    constexpr int64_t most = 1 << 30;
+    if (*messages < 1 || *messages > most)
+      return emitOpError() << "carries 1 to " << most << " messages, got "
                            << *messages;
     if (getOnce() || getSparse() || isDepthAll())
       return emitOpError()

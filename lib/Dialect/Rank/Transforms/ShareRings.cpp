@@ -152,6 +152,7 @@ bool Sharing::measure() {
 void Sharing::rewrite() {
   SymbolTable symbols(module);
   DenseMap<Group *, FlatSymbolRefAttr> names;
+  DenseMap<Attribute, FlatSymbolRefAttr> sharedBy; // By old channel.
   for (auto &[key, group] : groups) {
     if (!group.saves())
       continue;
@@ -168,6 +169,8 @@ void Sharing::rewrite() {
         first.getTypeAttr());
     symbols.insert(shared); // Renames it if the name is taken.
     names[&group] = FlatSymbolRefAttr::get(shared);
+    for (Member &member : group.members)
+      sharedBy[FlatSymbolRefAttr::get(member.channel)] = names[&group];
   }
   SmallVector<ProgramOp> programs(module.getOps<ProgramOp>());
   for (ProgramOp program : programs) {
@@ -185,10 +188,12 @@ void Sharing::rewrite() {
     MessageNumberer numberer(program);
     for (auto &[op, entry] : found)
       numberer.note(op, names[entry.first], entry.second);
-    for (auto &[op, entry] : found) {
+    for (auto &[op, entry] : found)
       op->setOperand(0, numberer.numberOf(op, entry.second));
-      op->setAttr("channel", names[entry.first]);
-    }
+    program.walk([&](Operation *op) { // Also of transfers that never run.
+      if (auto shared = sharedBy.lookup(op->getAttr("channel")))
+        op->setAttr("channel", shared);
+    });
   }
   for (auto &[group, name] : names)
     for (Member &member : group->members)

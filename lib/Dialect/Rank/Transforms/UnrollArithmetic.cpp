@@ -28,9 +28,20 @@ LogicalResult Unroller::visitArithmetic(Operation &op) {
         evaluate(value(op.getOperand(0)), value(op.getOperand(1)));
     return success();
   };
+  // Operands have at most 32 bits, so 64 bits hold every result.
+  auto number = [&](auto op, const char *what, const char *word,
+                    auto evaluate) -> LogicalResult {
+    int64_t a = value(op.getLhs()), b = value(op.getRhs());
+    int64_t result = evaluate(a, b);
+    if (!llvm::isInt<32>(result))
+      return emitError(op.getLoc())
+             << "cannot be unrolled: a " << what << " of a rank program has at "
+             << "most 32 bits, got " << a << " " << word << " " << b;
+    values[op] = result;
+    return success();
+  };
   return TypeSwitch<Operation *, LogicalResult>(&op)
       .Case([&](arith::ConstantOp constant) -> LogicalResult {
-        // Small enough that no sum or difference of a program overflows.
         auto number = dyn_cast<IntegerAttr>(constant.getValue());
         if (!number || number.getValue().getSignificantBits() > 32)
           return emitError(constant.getLoc())
@@ -39,23 +50,14 @@ LogicalResult Unroller::visitArithmetic(Operation &op) {
         values[constant] = number.getValue().getSExtValue();
         return success();
       })
-      .Case([&](arith::AddIOp) {
-        return binary([](int64_t a, int64_t b) { return a + b; });
+      .Case([&](arith::AddIOp sum) {
+        return number(sum, "sum", "plus", std::plus<int64_t>());
       })
-      .Case([&](arith::SubIOp) {
-        return binary([](int64_t a, int64_t b) { return a - b; });
+      .Case([&](arith::SubIOp difference) {
+        return number(difference, "difference", "minus", std::minus<int64_t>());
       })
-      .Case([&](arith::MulIOp product) -> LogicalResult {
-        int64_t result = 0;
-        if (llvm::MulOverflow(value(product.getLhs()), value(product.getRhs()),
-                              result) ||
-            !llvm::isInt<32>(result))
-          return emitError(product.getLoc())
-                 << "cannot be unrolled: a product of a rank program has at "
-                 << "most 32 bits, got " << value(product.getLhs()) << " times "
-                 << value(product.getRhs());
-        values[product] = result;
-        return success();
+      .Case([&](arith::MulIOp product) {
+        return number(product, "product", "times", std::multiplies<int64_t>());
       })
       .Case([&](arith::DivUIOp division) -> LogicalResult {
         if (value(division.getLhs()) < 0 || value(division.getRhs()) < 1)

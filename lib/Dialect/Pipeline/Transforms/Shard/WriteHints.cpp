@@ -11,6 +11,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
+#include "llvm/Support/GlobPattern.h"
 
 namespace stagewright::pipeline {
 
@@ -24,22 +25,45 @@ std::string withoutNumbers(StringRef name) {
   return glob;
 }
 
+/// A glob that matches `name` only, or with `anyNumber` also names with other
+/// numbers in its place.
+static std::string globOf(StringRef name, bool anyNumber) {
+  std::string glob;
+  for (char c : name)
+    if (!anyNumber || !llvm::isDigit(c))
+      glob += StringRef("[]{}?*\\").contains(c) ? std::string{'\\', c}
+                                                : std::string{c};
+    else if (!StringRef(glob).ends_with("*"))
+      glob += '*';
+  return glob;
+}
+
 std::string writeHints(func::FuncOp step, ArrayRef<Layout> layouts,
                        ArrayRef<Layout> batches) {
-  // By glob: the layout of all its parameters; nothing if they differ.
-  llvm::StringMap<std::optional<Layout>> byGlob;
   auto nameOf = [&](unsigned i) {
     auto name = step.getArgAttrOfType<StringAttr>(i, PipelineDialect::kName);
     return name ? name.getValue() : StringRef();
   };
-  for (unsigned i = 0; i < step.getNumArguments(); ++i) {
-    if (argumentRole(step, i) != Role::Parameter)
-      continue;
-    auto [entry, isNew] =
-        byGlob.try_emplace(withoutNumbers(nameOf(i)), layouts[i]);
-    if (!isNew && entry->second != layouts[i])
-      entry->second = std::nullopt;
-  }
+  SmallVector<unsigned> parameters;
+  for (unsigned i = 0; i < step.getNumArguments(); ++i)
+    if (argumentRole(step, i) == Role::Parameter)
+      parameters.push_back(i);
+  // By glob: whether all parameters that it matches have one layout.
+  llvm::StringMap<bool> areEqual;
+  auto hasOneLayout = [&](StringRef text, const Layout &layout) {
+    auto [entry, isNew] = areEqual.try_emplace(text);
+    if (isNew) {
+      llvm::Expected<llvm::GlobPattern> glob = llvm::GlobPattern::create(text);
+      if (!glob) {
+        llvm::consumeError(glob.takeError());
+        return false;
+      }
+      entry->second = llvm::all_of(parameters, [&](unsigned i) {
+        return !glob->match(nameOf(i)) || layouts[i] == layout;
+      });
+    }
+    return entry->second;
+  };
   std::string text;
   auto write = [&](StringRef names, Layout layout) {
     if (!layout.isSplit())
@@ -52,12 +76,12 @@ std::string writeHints(func::FuncOp step, ArrayRef<Layout> layouts,
       text += ":" + std::to_string(layout.unit);
   };
   llvm::StringSet<> written;
-  for (unsigned i = 0; i < step.getNumArguments(); ++i) {
-    if (argumentRole(step, i) != Role::Parameter)
+  for (unsigned i : parameters) {
+    if (!layouts[i].isSplit())
       continue;
-    std::string glob = withoutNumbers(nameOf(i));
-    if (!byGlob[glob])
-      write(nameOf(i), layouts[i]);
+    std::string glob = globOf(nameOf(i), /*anyNumber=*/true);
+    if (!hasOneLayout(glob, layouts[i]))
+      write(globOf(nameOf(i), /*anyNumber=*/false), layouts[i]);
     else if (written.insert(glob).second)
       write(glob, layouts[i]);
   }
