@@ -35,7 +35,6 @@ struct StageShards {
   /// By argument: the stages whose forwards read it.
   std::vector<std::set<int>> readers;
 
-  bool empty() const { return ways.empty(); }
   /// The first stage that reads argument `number`, or kAny.
   int stageOf(unsigned number) const {
     return readers[number].empty() ? kAny : *readers[number].begin();
