@@ -257,6 +257,12 @@ CASES = {
         "scan_gradient": (gradient(lambda w, x: lax.scan(lambda h, u: (jnp.tanh(h @ w + u), h.sum()), jnp.zeros(3), x)),
                           normal(3, 3), normal(6, 3)),
         "while_dynamic": (lambda x: lax.while_loop(lambda c: c.sum() < 50, lambda c: c * 1.5 + 1, jnp.abs(x)), normal(4)),
+        "while_dynamic_in_vmap": (jax.vmap(lambda a: lax.while_loop(lambda c: jnp.abs(c * c - a) > 1e-3, lambda c: (c + a / c) / 2, a)),
+                                  jnp.abs(normal(6)) + 1),
+        "while_known_in_vmap": (lambda x: jax.vmap(lambda n: lax.while_loop(lambda c: c[0] > 0, lambda c: (c[0] - 2, c[1] * 3), (n, 1)))(
+            jnp.arange(6))[1] + x, ints(5, 6)),
+        "fori_in_two_vmaps": (jax.vmap(jax.vmap(lambda n, x: lax.fori_loop(0, n, lambda i, c: c * 0.5 + i, x))), ints(5, 2, 3), normal(2, 3)),
+        "expi": (jax.scipy.special.expi, normal(5)),
         "fori_dynamic": (lambda n, x: lax.fori_loop(0, n, lambda i, c: c.at[i].add(c.sum()), x), jnp.int32(3), normal(6)),
         "scan_kept": (lambda x: lax.scan(lambda c, a: (c * 0.5 + a * a, c - a), 0.0, x), normal(700)),
         "scan_kept_reverse_gradient": (gradient(lambda x: lax.scan(lambda c, a: (c * 0.5 + jnp.sin(a), c), 0.0, x,

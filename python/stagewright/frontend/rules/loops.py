@@ -12,7 +12,9 @@ from __future__ import annotations
 import itertools
 
 import jax
+import jax.extend.core as jex
 import numpy as np
+from jax import lax
 
 from stagewright.annotations import is_annotation
 from stagewright.errors import ImportFailure
@@ -93,18 +95,34 @@ def unroll_while(evaluator, eqn, values):
     cond, body = p["cond_jaxpr"], p["body_jaxpr"]
     cond_consts, body_consts = values[:p["cond_nconsts"]], values[p["cond_nconsts"]:][:p["body_nconsts"]]
     carry = values[p["cond_nconsts"] + p["body_nconsts"]:]
+    if cond.out_avals[0].shape:
+        return evaluator.function(lambda *all: _batched_while(p, all), *values)
     outer = evaluator.stack
     for i in itertools.count():
         evaluator.stack = outer
         going, = evaluator.run(cond.jaxpr, cond.consts, [*cond_consts, *carry])
         if not is_known(going):
             return _dynamic(evaluator, eqn, cond_consts, body_consts, carry)
-        if not going.any():
+        if not going:
             return carry
         if i >= evaluator.options.unroll_limit:
             raise evaluator.failure(eqn, f"it has more than {i} iterations; raise the option unroll_limit")
         evaluator.stack = outer.extend(f"step{i}")
         carry = evaluator.run(body.jaxpr, body.consts, [*body_consts, *carry])
+
+
+def _batched_while(params, values):
+    """A loop in a vmap whose elements end at different times: it runs until all have ended, and those that have ended keep their
+    values."""
+    going, body = (jex.jaxpr_as_fun(params[name]) for name in ("cond_jaxpr", "body_jaxpr"))
+    cond_consts, body_consts = values[:params["cond_nconsts"]], values[params["cond_nconsts"]:][:params["body_nconsts"]]
+
+    def step(carry):
+        goes, = going(*cond_consts, *carry)
+        return [lax.select(lax.broadcast_in_dim(goes, new.shape, tuple(range(goes.ndim))), new, old)
+                for new, old in zip(body(*body_consts, *carry), carry)]
+    return lax.while_loop(lambda carry: going(*cond_consts, *carry)[0].any(), step,
+                          list(values[params["cond_nconsts"] + params["body_nconsts"]:]))
 
 
 def _dynamic(evaluator, eqn, cond_consts, body_consts, carry):
