@@ -242,6 +242,8 @@ CASES = {
                                       axis_name="b"), normal(4, 3)),
         "vmap_collectives_gradient": (gradient(jax.vmap(lambda a: a * lax.pmean(a, "b"), axis_name="b")), normal(4, 3)),
         "custom_vjp": (gradient(_halved), normal(4)),
+        "zeta": (jax.scipy.special.zeta, jnp.arange(-2, 5, 0.5)[:, None] + jnp.zeros(12), jnp.arange(-3, 3, 0.5) + jnp.zeros((14, 1))),
+        "polygamma_at_poles": (lambda x: jax.scipy.special.polygamma(2, x), jnp.arange(-3, 3, 0.5)),
         "custom_jvp": (gradient(_tripled), normal(4)),
         "printed_gradient": (gradient(lambda x: lax.scan(lambda c, a: (printed(c) + a, None), 0.0, x)[0]), normal(4)),
     },

@@ -83,7 +83,7 @@ TERMS = 10
 
 @rule("zeta")
 def zeta(_evaluator, eqn, values):
-    """The Hurwitz zeta function for s > 1, which the derivatives of digamma use."""
+    """The Hurwitz zeta function, which the derivatives of digamma use; NaN for s < 1."""
     s, q = (lax.convert_element_type(v, np.float32) if v.dtype.itemsize < 4 else v for v in map(to_array, values))
     return [lax.convert_element_type(_zeta(s, q), eqn.outvars[0].aval.dtype)]
 
@@ -103,8 +103,11 @@ def _zeta(s, q):
         rising = lax.mul(lax.add(s, number(2 * k + 1)), lax.add(s, number(2 * k + 2)))
         factor = lax.div(lax.mul(factor, rising), lax.mul(end, end))
     pole = lax.bitwise_and(lax.le(q, number(0)), lax.eq(q, lax.floor(q)))
+    half = lax.mul(s, number(0.5))
     undefined = lax.bitwise_and(lax.le(q, number(0)), lax.ne(s, lax.floor(s)))
-    return lax.select(undefined, number(np.nan), lax.select(pole, number(np.inf), total))
+    total = lax.select(lax.bitwise_or(undefined, lax.lt(s, number(1))), number(np.nan), total)
+    total = lax.select(pole, lax.select(lax.eq(half, lax.floor(half)), number(np.inf), number(np.nan)), total)
+    return lax.select(lax.eq(s, number(1)), number(np.inf), total)
 
 
 @rule("polygamma")
