@@ -14,7 +14,7 @@
 // CHECK-NEXT: {{^}}    split by --shard='h/*/up=1,h/*/down=0': 100.0 % of contraction flops on parts; 2 sums, 0 joins, 0 exchanges
 // CHECK: {{^}}  1 class of size 8: x dim 0, 4 intermediate values
 // CHECK: {{^}}    split by --shard='x=0': 100.0 % of contraction flops on parts; 0 sums, 1 join, 0 exchanges
-// CHECK-NEXT: {{^}}    needs whole values: linalg.generic (add) in pool: it reads windows, steps or a diagonal of the split dimension
+// CHECK-NEXT: {{^}}    needs whole values: linalg.generic (add) in pool: it reads windows, strided elements or a diagonal of the split dimension
 // CHECK: {{^}}h*, pool
 // CHECK: split by --shard='h/1/down=1': 25.0 % of contraction flops on parts; 0 sums, 1 join, 0 exchanges
 // CHECK: {{^}}pool

@@ -48,7 +48,7 @@
 // SEARCHED: error: 'searched' searches an order for stages that are not split; with shards give a schedule such as 1f1b
 // UNKNOWN: error: layers that are split over shards take a schedule by its name, such as levels, not 'fast'
 // LIST: error: stage-devices are given, '0-1', but no numbers of shards for each stage
-// ALONE: shard-stages.mlir:{{[1-9]}}{{.*}}: error: '{{stage-devices|layers}}' is '{{0-1|flow}}', but there are no 'stages', which alone have them; give their numbers of shards, such as stages=4,2, or leave it out
+// ALONE: shard-stages.mlir:{{[1-9]}}{{.*}}: error: '{{stage-devices|layers}}' is '{{0-1|flow}}', but it is used only with 'stages'; give the numbers of shards of the stages, such as stages=4,2, or leave it out
 // EMPTY: error: stage-shards is '2,{{,3|3,}}', expected a number of shards for each stage, such as 4,2
 // MAX: error: stages have 2,3 shards, so the number of shards must be their max, 3, but it is 2
 // FORMED: error: layer {{.*}} is of shard 2 of stage 1, which has 2 shards; give the numbers of shards for which the graph was formed

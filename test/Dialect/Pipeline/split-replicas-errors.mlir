@@ -40,7 +40,7 @@ pipeline.cluster @local {
   pipeline.device @d2 class "cpu-core" memory 2147483648 node 0 flops 6.4e+10 bandwidth 1.0e+10
 }
 pipeline.program @plan of @step on @local microbatches 2 {
-  // expected-error @below {{cannot be sliced: layer 'a' mixes rows of the batch; leave out its rows, so that its replicas take whole microbatches in turn}}
+  // expected-error @below {{cannot be sliced: layer 'a' mixes rows of the batch; leave out 'rows' of the stage, so that its replicas take whole microbatches in turn}}
   pipeline.stage 0 on [@d0, @d2] layers [0] {rows = array<i64: 2, 2>}
   pipeline.stage 1 on [@d1] layers [1]
 }
@@ -85,7 +85,7 @@ pipeline.cluster @local {
   pipeline.device @d2 class "cpu-core" memory 2147483648 node 0 flops 6.4e+10 bandwidth 1.0e+10
 }
 pipeline.program @plan of @step on @local microbatches 2 {
-  // expected-error @below {{shares device @d2 with stage 1, but not all; replicas that work on slices share all of their devices in the same order}}
+  // expected-error @below {{shares device @d2 with stage 1, which has another list of devices; a stage whose replicas work on slices shares all of its devices, in the same order, or none}}
   pipeline.stage 0 on [@d0, @d2] layers [0] {rows = array<i64: 2, 2>}
   // expected-note @below {{the other stage is declared here}}
   pipeline.stage 1 on [@d2] layers [1]

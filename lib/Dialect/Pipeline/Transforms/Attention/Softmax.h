@@ -16,9 +16,10 @@
 // p, and dp is d times the gradient of d p; d is a constant where a condition
 // holds, and 0 elsewhere.
 //
-// s, dp, m, l, t and an added bias are leaves of the formulas. A value has one
-// formula for each case of the conditions: whether a score is masked, and
-// whether a weight is dropped.
+// s, dp, m, l, t and an added bias are leaves of the formulas. With dropout,
+// the leaf for dp is the gradient of d p, and the leaf for t lacks the constant
+// of d. A value has one formula for each case of the conditions: whether a
+// score is masked, and whether a weight is dropped.
 //
 //===----------------------------------------------------------------------===//
 

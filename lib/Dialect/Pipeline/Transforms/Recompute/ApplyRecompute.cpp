@@ -73,8 +73,9 @@ struct ApplyRecomputePass : impl::ApplyRecomputeBase<ApplyRecomputePass> {
     return success();
   }
 
-  /// Replaces forward `node` by that of `level`; returns the new node before
-  /// `backward`, which recomputes the rest.
+  /// Replaces forward `node` by that of `level`. Inserts a node before
+  /// `backward` that recomputes what the new forward does not keep, and returns
+  /// this node.
   static NodeOp take(GraphOp graph, const SymbolTable &symbols, NodeOp node,
                      NodeOp backward, LevelAttr level) {
     OpBuilder builder(node);

@@ -48,7 +48,7 @@ public:
   int64_t replicasOf(int64_t stage) const { return shares[stage].size(); }
 
 private:
-  /// Where a node joins or adds the parts of a value for several uses.
+  /// The phase and layer of a node that slices, joins or adds parts of a value.
   struct Place {
     ActionKind phase;
     int64_t layer;

@@ -30,7 +30,7 @@ public:
 
   LogicalResult check();
   void split();
-  int64_t numReplicas = 0;
+  int64_t numSliced = 0; ///< Stages with slices.
 
 private:
   LogicalResult checkStage(StageOp stage, const GraphRows &rows);
@@ -60,8 +60,9 @@ LogicalResult Splitter::checkDevices() {
         if (llvm::is_contained(b.getDevices(), device))
           return (a.emitOpError()
                   << "shares device " << device << " with stage "
-                  << b.getIndex() << ", but not all; replicas that work on "
-                  << "slices share all of their devices in the same order")
+                  << b.getIndex() << ", which has another list of devices; a "
+                  << "stage whose replicas work on slices shares all of its "
+                  << "devices, in the same order, or none")
                      .attachNote(b.getLoc())
                  << "the other stage is declared here";
     }
@@ -83,8 +84,8 @@ LogicalResult Splitter::checkStage(StageOp stage, const GraphRows &rows) {
     if (auto mix = rows.mixes.find(layer); mix != rows.mixes.end())
       return (stage.emitOpError()
               << "cannot be sliced: layer '" << graph.getLayerName(layer)
-              << "' mixes rows of the batch; leave out its rows, so that its "
-              << "replicas take whole microbatches in turn")
+              << "' mixes rows of the batch; leave out 'rows' of the stage, so "
+              << "that its replicas take whole microbatches in turn")
                  .attachNote(mix->second.loc)
              << mix->second.reason;
   return success();
@@ -110,7 +111,7 @@ LogicalResult Splitter::check() {
       return failure();
     for (int64_t count : stage.getRowsAttr().asArrayRef())
       own.push_back({own.empty() ? 0 : own.back().end(), count});
-    ++numReplicas;
+    ++numSliced;
   }
   return checkDevices();
 }
@@ -218,7 +219,7 @@ struct SplitReplicasPass : impl::SplitReplicasBase<SplitReplicasPass> {
       if (failed(splitter.check()))
         return signalPassFailure();
       splitter.split();
-      numStages += splitter.numReplicas;
+      numStages += splitter.numSliced;
     }
     removeUncalled(module, before);
   }

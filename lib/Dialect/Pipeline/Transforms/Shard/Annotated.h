@@ -6,9 +6,10 @@
 //===----------------------------------------------------------------------===//
 //
 // What annotations say about shards (Analysis/Annotations.h). split(n): some of
-// the parameters used there are split; which and how is chosen as for
-// GLOB=auto. replicate(n): all are whole, and each shard computes its samples
-// of a microbatch. Parameters elsewhere are chosen after those.
+// the parameters of the annotated layers are split; which and how is chosen as
+// for GLOB=auto. replicate(n): all are whole, and each shard computes its
+// samples of a microbatch. The layouts of parameters without an annotation are
+// chosen last.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,8 +29,8 @@ struct OpenParameters {
 
 /// The parameters of a step whose split is to be chosen, in the order of the
 /// choices: those of each split(n), then those without an annotation. Hints and
-/// the model's file come before annotations. Emits an error if an annotation is
-/// for another number of devices than `ways`.
+/// the model's file take precedence over annotations. Emits an error if an
+/// annotation is for another number of devices than `ways`.
 mlir::FailureOr<std::vector<OpenParameters>>
 openParameters(const StepGraph &graph, const StepAnnotations &annotations,
                int64_t ways, const HintedLayouts &hinted);

@@ -96,7 +96,8 @@ void GridGraph::findShards() {
   }
 }
 
-// Up to the operations that sum over rows.
+// The parts of a gradient are the values from which it is computed, up to those
+// that sum over rows.
 void GridGraph::findGradients() {
   FunctionOpInterface step = graph.step;
   for (auto [number, value] : llvm::enumerate(graph.returned())) {

@@ -33,7 +33,8 @@ void writeSumsAsLoops(func::FuncOp step) {
                     ? dyn_cast<RankedTensorType>(op.getResult(0).getType())
                     : nullptr;
     bool isSum = isa<arith::AddFOp, arith::AddIOp>(op);
-    // linalg adds i1 by or, arith by exclusive or, and linalg has no index.
+    // linalg.add computes i1 by or, arith.addi by exclusive or; linalg.add and
+    // linalg.max do not support the element type index.
     if (!type || !type.hasStaticShape() ||
         !type.getElementType().isIntOrFloat() ||
         type.getElementType().isInteger(1) ||

@@ -33,7 +33,8 @@ std::vector<int64_t> Segmenter::findPlaces() const {
   return places;
 }
 
-// A value that several shards read is sent to one of them.
+// A value counts once, even if several shards read it: with the copies of
+// copySent(), its shard sends it only once.
 std::map<int64_t, int64_t>
 Segmenter::countBytes(ArrayRef<int64_t> places) const {
   std::map<int64_t, int64_t> changes;
@@ -121,7 +122,8 @@ void Segmenter::moveAcross(bool backward) {
       segments[number] += backward ? -1 : 1;
 }
 
-// To each segment that reads it.
+// Copies `value` in each later segment, or in the backward earlier segment, in
+// which another shard reads it.
 void Segmenter::copySent(OpResult value, unsigned number) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
   if (!type || !type.hasStaticShape())

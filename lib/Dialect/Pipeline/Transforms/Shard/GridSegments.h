@@ -6,12 +6,12 @@
 //===----------------------------------------------------------------------===//
 //
 // Between shards data crosses more often in the backward of a layer than in its
-// forward, and levels are as low as possible. So in one line of levels the
-// backward of a layer would be far above its forward, and a stage would have
-// the forward of some layers and the backward of others. A pipeline's step is
-// therefore divided into segments, each with levels of its own: a segment ends
-// where little data of the forward crosses, as after a residual connection, and
-// has the backward of its forward.
+// forward, and levels are as low as possible. So if the levels of the whole
+// step were numbered in one sequence, the backward of a layer would be far
+// above its forward, and a stage would have the forward of some layers and the
+// backward of others. A pipeline's step is therefore divided into segments,
+// each with levels of its own: a segment ends where little data of the forward
+// crosses, as after a residual connection, and has the backward of its forward.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,8 +25,8 @@
 namespace stagewright::pipeline {
 
 /// Divides a step into segments, and notes them in the locations. A part that
-/// several shards of other segments read is copied in each of these, so that
-/// its shard sends it once. The arrays are indexed by operation number.
+/// several shards read in other segments is copied in each of these segments,
+/// so that its shard sends it once. The arrays are indexed by operation number.
 class Segmenter {
 public:
   Segmenter(const StepGraph &graph, llvm::ArrayRef<int64_t> grid)
@@ -36,13 +36,15 @@ public:
 
 private:
   //===--- Forward --------------------------------------------------------===//
-  /// Twice the level, in one line of levels; one more from the first operation
-  /// of the level on that reduces. A segment ends before that, as a level of a
-  /// single axis is cut (Sharder.h).
+  /// By operation: twice its level, where the levels of the whole forward are
+  /// numbered in one sequence; plus 1 if it reduces, or depends on an operation
+  /// of its level and shard that reduces. A segment ends before these
+  /// operations, as a level of a single axis is cut (Sharder.h).
   std::vector<int64_t> findPlaces() const;
   /// The places behind which segments end, ascending.
   std::vector<int64_t> findEnds(llvm::ArrayRef<int64_t> places) const;
-  /// By place: the bytes that the forward sends from up to there to behind it.
+  /// By place: the bytes of the values that the forward makes at this place or
+  /// before, and reads behind it.
   std::map<int64_t, int64_t> countBytes(llvm::ArrayRef<int64_t> places) const;
   void findForward();
 

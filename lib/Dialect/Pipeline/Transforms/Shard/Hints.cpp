@@ -52,10 +52,10 @@ std::string ShardAxis::text() const {
              : shards;
 }
 
-/// The layout of a batch of `type` in which each of the equal parts that the
-/// axes before take of its dimension is split as `layouts` say for the last
-/// axis: a batch stays one argument. Nothing, with a reason in `why`, if these
-/// parts are not equal, or not in a row.
+/// The layout of a batch of `type` over the last axis of `layouts`. If earlier
+/// axes split the same dimension, the last axis splits each of their parts, as
+/// a chunk, because a batch stays one argument. Nothing, with a reason in
+/// `why`, if these parts are not equal, or not contiguous.
 static std::optional<Layout> insideParts(RankedTensorType type,
                                          ArrayRef<Layout> layouts,
                                          ShardAxis axis, std::string &why) {
@@ -123,10 +123,10 @@ SmallVector<Layout, 2> Parameter::own(ShardAxis axis) {
   return layouts.back().isSplit() ? layouts : SmallVector<Layout, 2>();
 }
 
-/// A split that follows from a constraint, as `layout` of argument `parameter`
-/// or, if the first axis has split that along the same dimension, as the layout
-/// of its part. Nothing if a part does not consist of whole factors, or not
-/// all shards of `axis` would have equal parts.
+/// The layout of argument `parameter` for a split that follows from a
+/// constraint: `layout` or, if the first axis has split the argument along the
+/// same dimension, the layout of its part. Nothing if a part does not consist
+/// of whole factors, or if the shards of `axis` would not have equal parts.
 static std::optional<Layout> derivedLayout(Parameter parameter, Layout layout,
                                            ShardAxis axis) {
   func::FuncOp step = parameter.step;
@@ -184,8 +184,9 @@ private:
   /// The layout that the model's file states; nothing if it states none that
   /// can be followed.
   FailureOr<std::optional<Layout>> readOwn(Parameter parameter);
-  /// Fails, or emits a remark, if the model's file splits the parameter over
-  /// another number of axes than `axis` is one of.
+  /// Fails, or emits a remark, if the model's file or a constraint splits the
+  /// parameter over one axis and the shards form a grid, or over a grid and the
+  /// shards form one axis.
   LogicalResult checkAxes(Parameter parameter);
   void remarkOnce(bool &isNoted, const Twine &text);
   int64_t positionOf(Parameter parameter);
@@ -197,9 +198,10 @@ private:
   int64_t number; ///< Of the axis, as in ownSplit().
   bool isOpen = false;
   HintedLayouts result;
-  /// By position of a parameter: the type of such a part.
+  /// By position of a parameter that findUnfit() finds: the type of the part
+  /// that would not be split equally.
   std::map<int64_t, Type> unfit;
-  llvm::StringSet<> whole; ///< Parameters of which a remark says so.
+  llvm::StringSet<> whole; ///< Parameters that a remark reports as whole.
   bool notedGrid = false, notedAxis = false; ///< Of checkAxes().
 };
 

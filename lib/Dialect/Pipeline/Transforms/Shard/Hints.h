@@ -58,13 +58,14 @@ struct ShardAxis {
 };
 
 /// The layouts of the arguments of `step` over `axis`: whole, except for
-/// parameters that `hints`, separated by commas, or attributes split. A step
-/// that the axes before have split has parts of arguments instead of these.
-/// Emits a remark if the model's file splits parameters over a grid, and there
-/// is one axis, or if a split over a grid that follows from a constraint does
-/// not fit. Fails with an error if a hint is malformed or applies to no
-/// argument, if an argument has no part for every shard, or if the file splits
-/// a parameter over one axis, and there is a grid.
+/// parameters that `hints`, separated by commas, or attributes split, and
+/// constants that `hints` split. A step that the axes before have split has
+/// parts of arguments instead of these. Emits a remark if the model's file
+/// splits parameters over a grid, and there is one axis; if a constraint splits
+/// parameters over one axis, and there is a grid; or if a split over a grid
+/// that follows from a constraint does not fit. Fails with an error if a hint
+/// is malformed or applies to no argument, if an argument has no part for every
+/// shard, or if the file splits a parameter over one axis, and there is a grid.
 mlir::FailureOr<HintedLayouts>
 readLayouts(mlir::func::FuncOp step, mlir::StringRef hints, ShardAxis axis);
 

@@ -52,15 +52,15 @@ struct ShardPass : impl::ShardBase<ShardPass> {
   }
 
 private:
-  /// Fails if an option is given that only stages have.
+  /// Fails if there are no `stages`, but an option that is used only with them.
   LogicalResult checkOfStages() {
     if (!stages.empty())
       return success();
     auto fail = [&](const char *name, StringRef value) {
       return emitError(placeOfStep(getOperation()))
-             << "'" << name << "' is '" << value << "', but there are no "
-             << "'stages', which alone have them; give their numbers of "
-             << "shards, such as stages=4,2, or leave it out";
+             << "'" << name << "' is '" << value << "', but it is used only "
+             << "with 'stages'; give the numbers of shards of the stages, such "
+             << "as stages=4,2, or leave it out";
     };
     if (!devices.empty())
       return fail("stage-devices", devices);
@@ -218,8 +218,8 @@ private:
     return success();
   }
 
-  /// A parameter that several stages read stays whole. Fails if a hint splits
-  /// it.
+  /// A parameter that several stages read stays whole. Fails if a hint or the
+  /// model's file splits it.
   LogicalResult checkTied(func::FuncOp step, const StageShards &cut,
                           HintedLayouts &hinted) {
     for (unsigned i = 0; i < step.getNumArguments(); ++i) {
@@ -314,12 +314,13 @@ private:
     }
     for (int64_t count : stages) {
       all = std::max(all, count);
-      if (count < 1 || !grid.empty())
+      if (!grid.empty())
         return emitError(placeOfStep(getOperation()))
-               << (grid.empty() ? "each stage has at least one shard, got "
-                                : "the shards of a stage form one axis, not a "
-                                  "grid; leave out one of the two, got ")
-               << count;
+               << "the shards of a stage form one axis, not a grid; leave out "
+               << "'grid' or 'stages'";
+      if (count < 1)
+        return emitError(placeOfStep(getOperation()))
+               << "each stage has at least one shard, got " << count;
     }
     Location loc = placeOfStep(getOperation());
     if (!isGood)

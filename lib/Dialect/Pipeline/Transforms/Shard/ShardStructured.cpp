@@ -32,7 +32,7 @@ bool isSumFromZero(linalg::LinalgOp op, unsigned number) {
 namespace {
 
 constexpr const char *kWindows =
-    "it reads windows, steps or a diagonal of the split dimension";
+    "it reads windows, strided elements or a diagonal of the split dimension";
 
 /// The position of `loop` among the results of `map`, -1 if no result uses it;
 /// nothing if several do, or one as part of a larger expression.
@@ -179,7 +179,7 @@ std::optional<SmallVector<Layout>> resultsOf(linalg::LinalgOp op,
     if (sums ? place >= 0 || !(adds || isLargest(op, i)) : place < 0)
       return fail(sums ? "its reduction over the split dimension is neither a "
                          "sum from zero nor a max"
-                       : "a result has no such dimension");
+                       : "a result does not have the split dimension");
     results.push_back(adds   ? Layout{Layout::Partial}
                       : sums ? Layout{Layout::Largest}
                              : Layout::split(place, loop.outer, loop.unit));
