@@ -26,3 +26,12 @@ pipeline.graph @step(%x: tensor<f32>) -> (tensor<f32>) attributes {layers = ["a"
   %h = pipeline.node "a.F" phase F layer 0 (%x) : (tensor<f32>) -> tensor<f32>
   pipeline.yield %h results [0] : tensor<f32>
 }
+
+// -----
+
+// INLINE: error: 'a.F' calls @a.F, which has no body to inline
+pipeline.graph @step(%x: tensor<4xf32>) -> (tensor<4xf32>) attributes {layers = ["a"]} {
+  %h = pipeline.node "a.F" @a.F phase F layer 0 (%x) : (tensor<4xf32>) -> tensor<4xf32>
+  pipeline.yield %h results [0] : tensor<4xf32>
+}
+func.func private @a.F(tensor<4xf32>) -> tensor<4xf32>

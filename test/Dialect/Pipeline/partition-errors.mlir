@@ -1,6 +1,7 @@
 // RUN: not pp-opt %s -pipeline-partition="cluster=local:2 stages=3" 2>&1 | FileCheck %s --check-prefix=LAYERS
 // RUN: not pp-opt %s -pipeline-partition="cluster=local:1 stages=2" 2>&1 | FileCheck %s --check-prefix=DEVICES
 // RUN: not pp-opt %s -pipeline-partition="cluster=local:2 stages=0" 2>&1 | FileCheck %s --check-prefix=STAGES
+// RUN: not pp-opt %s -pipeline-partition="cluster=local:2 stages=-2" 2>&1 | FileCheck %s --check-prefix=NEGATIVE
 // RUN: not pp-opt %s -pipeline-partition="cluster=local:2 microbatches=0" 2>&1 | FileCheck %s --check-prefix=MICROBATCHES
 // RUN: not pp-opt %s -pipeline-partition="cluster=local:2 memory=4KiB" 2>&1 | FileCheck %s --check-prefix=MEMORY
 // RUN: not pp-opt %s -pipeline-partition="cluster=local:2 memory=much" 2>&1 | FileCheck %s --check-prefix=AMOUNT
@@ -30,6 +31,7 @@
 // V: error: zb-v wants 2 chunks per device placed v: partition with chunks=2 placement=v
 // LAYERS: error: 3 stages need at least 3 layers, the graph has 2; ask for fewer stages
 // DEVICES: error: 2 stages need 2 devices, cluster 'local' has 1; ask for fewer stages or a larger cluster
+// NEGATIVE: error: number of stages must be at least 1, got -2
 // STAGES: error: number of stages must be at least 1, got 0
 // MICROBATCHES: error: number of microbatches must be from 1 to 65536, got 0
 // MEMORY: error: no plan fits in memory; the best one fails: stage 0 needs 12.0 KiB on device d0, has 4.0 KiB; use more devices, fewer or smaller microbatches, or a device with 8.0 KiB more

@@ -2,6 +2,8 @@
 // TEXT: error: layers must be ranges such as 0-3, got 'a-1'
 // RUN: not pp-opt %s --pipeline-repeat-layers=layers=0-2 2>&1 | FileCheck %s --check-prefix=MANY
 // MANY: error: ranges of layers must ascend within the 2 layers of @step, got '0-2'
+// RUN: not pp-opt %s --pipeline-repeat-layers=layers=0-9223372036854775807 2>&1 | FileCheck %s --check-prefix=ALL
+// ALL: error: ranges of layers must ascend within the 2 layers of @step, got '0-9223372036854775807'
 // RUN: not pp-opt %s --pipeline-repeat-layers=layers=1-1,0-0 2>&1 | FileCheck %s --check-prefix=ORDER
 // ORDER: error: ranges of layers must ascend within the 2 layers of @step, got '0-0'
 // RUN: not pp-opt %s --pipeline-repeat-layers=layers=0-0 2>&1 | FileCheck %s --check-prefix=BODY

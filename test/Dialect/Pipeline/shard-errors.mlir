@@ -7,6 +7,7 @@
 // RUN: not pp-opt %s --pipeline-shard="ways=2 hints=v=0" 2>&1 | FileCheck %s --check-prefix=NAME
 // RUN: not pp-opt %s --pipeline-shard="ways=2 hints=w" 2>&1 | FileCheck %s --check-prefix=HINT
 // RUN: not pp-opt %s --pipeline-shard="ways=2 hints=w=0:x" 2>&1 | FileCheck %s --check-prefix=NUMBER
+// RUN: not pp-opt %s --pipeline-shard="ways=2 hints=w=0:9223372036854775807" 2>&1 | FileCheck %s --check-prefix=HUGE
 // RUN: not pp-opt %s --pipeline-shard="ways=2 hints=[=0" 2>&1 | FileCheck %s --check-prefix=GLOB
 // RUN: not pp-opt %s --pipeline-shard="ways=0" 2>&1 | FileCheck %s --check-prefix=WAYS
 // RUN: not pp-opt %s --pipeline-form-graph --pipeline-shard="ways=2 hints=w=0" 2>&1 | FileCheck %s --check-prefix=GRAPH
@@ -34,6 +35,7 @@
 // UNIT: '0' is not a size of units
 // NAME: error: no parameter has a name like 'v=0'
 // HINT: error: 'w' does not say how a parameter is split: it has no dimension; write GLOB=DIM, GLOB=whole, GLOB=auto, GLOB=DIM:CHUNKS as in */qkv=1:3, or GLOB=DIM:CHUNKS:UNIT
+// HUGE: '9223372036854775807' is not a number of chunks
 // NUMBER: 'x' is not a number of chunks
 // GLOB: error: '[=0' does not say how a parameter is split
 // WAYS: error: ways must be from 1 to 1024, got 0

@@ -61,6 +61,12 @@ private:
       }
       auto body = symbols.lookupNearestSymbolFrom<func::FuncOp>(
           node, node.getCalleeAttr());
+      if (!body || body.isExternal()) {
+        step.erase();
+        return emitError(node.getLoc())
+               << "'" << node.getNodeName() << "' calls "
+               << node.getCalleeAttr() << ", which has no body to inline";
+      }
       bodies.insert(body);
       IRMapping map;
       for (auto [argument, input] :

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "mlir/Analysis/TopologicalSortUtils.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Dominance.h"
 #include "mlir/IR/IRMapping.h"
@@ -135,9 +136,13 @@ struct MergeBackwardPass : impl::MergeBackwardBase<MergeBackwardPass> {
     });
     for (GraphOp graph : module.getOps<GraphOp>()) {
       llvm::MapVector<int64_t, SmallVector<NodeOp, 2>> layers;
-      for (NodeOp node : graph.getBody().front().getOps<NodeOp>())
-        if (node.getPhase() != ActionKind::Forward && node.getCalleeAttr())
+      for (NodeOp node : graph.getBody().front().getOps<NodeOp>()) {
+        if (node.getPhase() == ActionKind::Forward || !node.getCalleeAttr())
+          continue;
+        auto body = symbols.lookup<func::FuncOp>(*node.getCallee());
+        if (body && !body.isExternal())
           layers[node.getLayer()].push_back(node);
+      }
       for (auto &[layer, halves] : layers) {
         if (halves.size() == 1 &&
             halves.front().getPhase() == ActionKind::Backward)
@@ -146,6 +151,8 @@ struct MergeBackwardPass : impl::MergeBackwardBase<MergeBackwardPass> {
         Merger(symbols, uses, halves, name).merge();
         ++numMerged;
       }
+      // A later half may have read a node behind the first one.
+      sortTopologically(&graph.getBody().front());
     }
   }
 };

@@ -64,7 +64,10 @@ static void holdRepeated(Problem &problem) {
     Bytes bytes = held[{firsts[layer], places[layer].shard}];
     StringRef name = problem.layers[layer].name;
     name.consume_back(PipelineDialect::kAgainSuffix);
-    for (size_t own : {layer, size_t(numbers.at(name.str()))}) {
+    auto repeated = numbers.find(name.str());
+    if (repeated == numbers.end())
+      continue; // The graph has only the repetition.
+    for (size_t own : {layer, size_t(repeated->second)}) {
       problem.layers[own].temporaries += bytes;
       problem.layers[own].sampleTemporaries += bytes;
     }
@@ -81,9 +84,9 @@ struct PartitionPass : impl::PartitionBase<PartitionPass> {
   }
 
   LogicalResult partition() {
-    if (stages == 0)
-      return emitError(getOperation().getLoc(),
-                       "number of stages must be at least 1, got 0");
+    if (stages != -1 && stages < 1)
+      return emitError(getOperation().getLoc())
+             << "number of stages must be at least 1, got " << stages.getValue();
     PlanRequest request = {planner, schedule, chunks, placement};
     if (Status status = request.check(stages, !plan.empty()); !status)
       return emitError(getOperation().getLoc(), status.error().message);

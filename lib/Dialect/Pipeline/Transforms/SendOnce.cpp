@@ -36,6 +36,13 @@ public:
 
 private:
   StageOp stageOf(NodeOp node) { return stages[stageOfLayer[node.getLayer()]]; }
+  /// Whether `node` calls a body that is not only declared.
+  bool hasBody(NodeOp node) {
+    auto body = node.getCallee()
+                    ? symbols.lookup<func::FuncOp>(*node.getCallee())
+                    : func::FuncOp();
+    return body && !body.isExternal();
+  }
   /// If `node` copies values that its own devices made, lets the readers of the
   /// copies read these values.
   void removeCopies(NodeOp node);
@@ -92,7 +99,7 @@ void Relayer::findRelays(OpResult value) {
       found.insert(earliest);
   }
   for (Operation *node : found)
-    if (cast<NodeOp>(node).getCallee())
+    if (hasBody(cast<NodeOp>(node)))
       relays[node].push_back(llvm::find(node->getOperands(), value) -
                              node->operand_begin());
 }
@@ -146,7 +153,7 @@ static BlockArgument copiedArgument(mlir::Value value) {
 }
 
 void Relayer::removeCopies(NodeOp node) {
-  if (!node.getCallee() || stageOf(node).getRows())
+  if (!hasBody(node) || stageOf(node).getRows())
     return;
   auto body = symbols.lookup<func::FuncOp>(*node.getCallee());
   SmallVector<int64_t> dropped;

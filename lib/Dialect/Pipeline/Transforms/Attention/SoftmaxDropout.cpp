@@ -31,19 +31,18 @@ static Value conditionBehind(Value value, unsigned depth = kConditionDepth) {
   value = tensorOf(value);
   if (getElementTypeOrSelf(value.getType()).isInteger(1))
     return isa<RankedTensorType>(value.getType()) ? value : Value();
+  if (depth == 0)
+    return {};
   Operation *maker = value.getDefiningOp();
-  if (linalg::LinalgOp op = parallelOf(value))
-    maker = op.getBlock()
-                ->getTerminator()
-                ->getOperand(cast<OpResult>(value).getResultNumber())
-                .getDefiningOp();
-  bool goesOn = maker && depth > 0 && maker->getNumRegions() == 0 &&
-                OpTrait::hasElementwiseMappableTraits(maker);
-  // A copy, such as a broadcast.
-  if (linalg::LinalgOp op = parallelOf(value); op && !maker)
-    return conditionBehind(op.getBlock()->getTerminator()->getOperand(0),
-                           depth - 1);
-  if (goesOn)
+  if (linalg::LinalgOp op = parallelOf(value)) {
+    Value yielded = op.getBlock()->getTerminator()->getOperand(
+        cast<OpResult>(value).getResultNumber());
+    maker = yielded.getDefiningOp();
+    if (!maker) // A copy, such as a broadcast.
+      return conditionBehind(yielded, depth - 1);
+  }
+  if (maker && maker->getNumRegions() == 0 &&
+      OpTrait::hasElementwiseMappableTraits(maker))
     for (Value operand : maker->getOperands())
       if (Value found = conditionBehind(operand, depth - 1))
         return found;

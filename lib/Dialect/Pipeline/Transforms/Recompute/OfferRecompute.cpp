@@ -78,7 +78,7 @@ public:
   Key key() const {
     std::vector<bool> stays;
     for (const Readers &own : readers)
-      stays.push_back(own.others);
+      stays.insert(stays.end(), {own.others, own.own});
     return {question.body.getAsOpaquePointer(), question.demanded,
             question.argumentIsHeld, question.resultIsHeld, stays};
   }

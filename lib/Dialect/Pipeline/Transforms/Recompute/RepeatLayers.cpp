@@ -281,10 +281,9 @@ struct RepeatLayersPass : impl::RepeatLayersBase<RepeatLayersPass> {
           last.getAsInteger(10, range.end))
         return emitError(graph.getLoc())
                << "layers must be ranges such as 0-3, got '" << text << "'";
-      ++range.end;
       int64_t least = ranges.empty() ? 0 : ranges.back().end;
-      if (range.first < least || range.end <= range.first ||
-          range.end > graph.getNumLayers())
+      if (range.first < least || range.end < range.first ||
+          range.end++ >= graph.getNumLayers())
         return emitError(graph.getLoc())
                << "ranges of layers must ascend within the "
                << graph.getNumLayers() << " layers of @" << graph.getSymName()

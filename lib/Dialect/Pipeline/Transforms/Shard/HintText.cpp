@@ -10,6 +10,9 @@
 
 namespace stagewright::pipeline {
 
+/// More than dimensions have; products with numbers of shards fit 64 bits.
+static constexpr int64_t kMostChunks = 1 << 24;
+
 static FailureOr<Hint> readHint(Location loc, StringRef text, ShardAxis axis) {
   auto fail = [&](const Twine &why) {
     return emitError(loc) << "'" << text
@@ -44,11 +47,11 @@ static FailureOr<Hint> readHint(Location loc, StringRef text, ShardAxis axis) {
     layout = Layout::split(0);
     if (dim.getAsInteger(10, layout.dim) || layout.dim < 0)
       return fail("it has no dimension");
-    if (!chunks.empty() &&
-        (chunks.getAsInteger(10, layout.outer) || layout.outer < 1))
+    if (!chunks.empty() && (chunks.getAsInteger(10, layout.outer) ||
+                            layout.outer < 1 || layout.outer > kMostChunks))
       return fail("'" + chunks + "' is not a number of chunks");
-    if (!unit.empty() &&
-        (unit.getAsInteger(10, layout.unit) || layout.unit < 1))
+    if (!unit.empty() && (unit.getAsInteger(10, layout.unit) ||
+                          layout.unit < 1 || layout.unit > kMostChunks))
       return fail("'" + unit + "' is not a size of units");
   }
   llvm::Expected<llvm::GlobPattern> glob = llvm::GlobPattern::create(names);
