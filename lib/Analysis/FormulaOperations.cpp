@@ -27,8 +27,9 @@ std::optional<int> Formulas::compare(const Formula &a, const Formula &b) const {
   Formula difference = a - b;
   if (std::optional<double> number = difference.number())
     return signOf(*number);
-  // The constant decides the sign if it is larger than the sum of all other
-  // terms can be: leaves are at most kMostOfLeaf, values of tanh at most 1.
+  // The constant decides the sign if its absolute value is at least the bound
+  // of the sum of all other terms: in absolute value, leaves are less than
+  // kMostOfLeaf and values of tanh less than 1.
   double constant = 0, rest = 0;
   for (const auto &[product, factor] : difference.factors) {
     bool isSingle = product.size() == 1 && product[0].second == 1;
@@ -45,7 +46,8 @@ std::optional<int> Formulas::compare(const Formula &a, const Formula &b) const {
 }
 
 /// `x` as a number of the integer type `type`, where an i1 is 0 or 1. Unknown
-/// if it is not a constant, or if the type cannot hold it.
+/// if it is not a constant, if the type cannot hold it, or if a double may not
+/// store it exactly.
 static Formula asInteger(const Formula &x, Type type) {
   type = getElementTypeOrSelf(type);
   unsigned bits = type.isIndex() ? kMostBits : type.getIntOrFloatBitWidth();

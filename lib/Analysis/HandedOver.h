@@ -26,8 +26,9 @@ inline constexpr int64_t kSlotAlignment = 64;
 class HandedOver {
 public:
   /// `stages`: by layer, its stage. Empty: stages are not known, and all layers
-  /// may be in one. Between layers of shards are rings then: a value counts
-  /// only in the layers that make and read it.
+  /// may be in one. In that case, if the layers are those of shards, values
+  /// between layers lie in rings: a value counts only in the layers that make
+  /// and read it.
   explicit HandedOver(GraphOp graph, ArrayRef<int64_t> stages = {});
 
   /// Bytes that wait for `node` or later nodes when it begins.

@@ -84,8 +84,8 @@ struct Planned {
 };
 } // namespace
 
-/// Sets the levels of `op` if the graph still has levels; if it has none, its
-/// nodes are already those of the chosen levels.
+/// Sets the levels of `stage` to those of `op` if the graph still has levels;
+/// if it has none, its nodes are already those of the chosen levels.
 static void addLevels(StageOp op, const Problem &problem, StagePlan &stage) {
   std::optional<ArrayRef<int64_t>> levels = op.getLevels();
   if (!levels || problem.mostLevels() == 0)

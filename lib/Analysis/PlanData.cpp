@@ -116,7 +116,7 @@ Schedule readSchedule(ScheduleOp schedule) {
   return result;
 }
 
-/// Checks that every device has an order, and that every action is on a rank of
+/// Checks that every rank has an order, and that every action is on a rank of
 /// its stage.
 static LogicalResult verifyRanks(ScheduleOp schedule, const Schedule &data) {
   ProgramOp program = programOf(schedule);
@@ -124,7 +124,7 @@ static LogicalResult verifyRanks(ScheduleOp schedule, const Schedule &data) {
   if (data.ranks.size() != devices.size())
     return emitError(schedule.getLoc())
            << "orders " << data.ranks.size() << " ranks, its program has "
-           << devices.size() << " devices";
+           << devices.size();
   std::vector<std::vector<int64_t>> ranks = ranksOfStages(program);
   auto stages = llvm::to_vector(program.getBody().front().getOps<StageOp>());
   for (auto [rank, order] : llvm::enumerate(data.ranks))

@@ -88,7 +88,8 @@ std::string describe(const Timeline &timing, const LowerBounds &bounds,
          "; m*T of the busiest rank " + precisely(work);
 }
 
-/// The problem of `program`; fails without an error if costs are unknown.
+/// The problem of `program`; fails without an error if scheduleProblemOf()
+/// fails, for example because costs are unknown.
 static FailureOr<ScheduleProblem> knownProblemOf(ProgramOp program) {
   Silence silence(program.getContext());
   return scheduleProblemOf(program);
@@ -106,7 +107,7 @@ static Schedule pickPipeline(const Schedule &schedule,
 }
 
 /// The seconds of a step, and by rank those of its actions; fails without an
-/// error if costs are unknown.
+/// error if costs are unknown or the schedule cannot be timed.
 static FailureOr<std::pair<Seconds, std::vector<double>>>
 timeRanks(ProgramOp program, const Schedule &schedule) {
   FailureOr<ScheduleProblem> problem = knownProblemOf(program);

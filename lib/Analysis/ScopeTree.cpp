@@ -73,10 +73,10 @@ void ScopeTree::countBorders(const Node &node, unsigned depth,
   if (node.operations.empty())
     return;
   // A value is live from the operation after its maker to its last reader in
-  // this scope. A value from outside counts only if it is live beside the main
-  // path of this scope, as a residual is. It does not count if it is read after
-  // the scope, by one part only, or by several blocks (the output of an
-  // encoder).
+  // this scope, or to the end of the scope if it is read after that. A value
+  // from outside counts only if it is live beside the main path of this scope,
+  // as a residual is. It does not count if it is read after the scope, by one
+  // part only, or by several blocks (the output of an encoder).
   ArrayRef<unsigned> list = node.operations;
   llvm::DenseMap<unsigned, unsigned> placeOf;
   for (auto [place, number] : llvm::enumerate(list))

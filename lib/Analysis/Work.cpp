@@ -68,7 +68,8 @@ static double resultElements(Operation *op) {
 static Work workOfParallel(linalg::LinalgOp op) {
   double perElement = 0;
   for (Operation &scalar : op.getBlock()->without_terminator()) {
-    // A read at a computed index is a gather, as expensive as its memory.
+    // A read at a computed index is a gather, which takes the time of its
+    // memory accesses.
     if (scalar.getNumRegions() > 0 || isa<tensor::ExtractOp>(scalar))
       return {WorkKind::Heavy};
     perElement += scalarFlops(&scalar);

@@ -23,11 +23,12 @@ namespace stagewright {
 
 /// Writes `workspace`, in bytes, to every node with a body in the single graph
 /// of `module`, which has costs, and recomputation `levels` with their
-/// workspaces to forwards. Does nothing if nodes have workspaces already, or if
-/// the smallest device holds the whole model with all microbatches, so that
-/// every plan fits, unless recomputation or offloading is requested.
-/// `microbatches`: by default that of the module. `buildBodies` appends the
-/// passes that the target runs on bodies; `run` runs passes on `module`.
+/// workspaces to forwards. Does nothing if nodes have workspaces already.
+/// Unless recomputation or offloading is requested, it also does nothing if
+/// every plan fits because the smallest device holds the whole model with all
+/// microbatches. `microbatches`: by default the number that the module states.
+/// `buildBodies` appends the passes that the target runs on bodies; `run` runs
+/// passes on `module`.
 mlir::LogicalResult
 measureWorkspaces(mlir::ModuleOp module, const CompileOptions &options,
                   std::optional<int64_t> microbatches,

@@ -18,8 +18,9 @@
 namespace stagewright {
 
 /// Default schedules: `levels` if all devices share several levels of layers,
-/// or if every two stages of a list have a common device; `1f1b` for a single
-/// level or for other pipelines of gangs of devices.
+/// or if stages have their own numbers of shards and every two stages have a
+/// common device; `1f1b` for a single level or for other pipelines of gangs of
+/// devices.
 static constexpr const char *kOfLevels = "levels", *kOfStages = "1f1b";
 
 namespace {

@@ -127,8 +127,8 @@ std::string stashOf(const CompileOptions &options) {
   return options.target == "host" || options.repeatRatio ? "least" : "written";
 }
 
-/// The numbers in a text such as `2x2`, 0 where there is none; none if it is
-/// empty.
+/// The numbers in a text such as `2x2`, with 0 for each part that is not a
+/// number. An empty text has no numbers.
 SmallVector<int64_t> numbersIn(StringRef text, char separator) {
   SmallVector<StringRef> parts;
   if (!text.empty())
@@ -142,8 +142,8 @@ SmallVector<int64_t> numbersIn(StringRef text, char separator) {
 
 SmallVector<int64_t> gridOf(StringRef text) { return numbersIn(text, 'x'); }
 
-/// Fails if the grid of `options` is malformed, or if they have another number
-/// of shards than it has.
+/// Fails if the grid of `options` is malformed, or if the grid and `shards`
+/// state different numbers of shards.
 LogicalResult checkGridSize(Location loc, const CompileOptions &options) {
   constexpr int64_t kMost = 1 << 30; // pipeline-shard allows fewer.
   int64_t shards = 1;

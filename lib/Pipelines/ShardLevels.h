@@ -14,7 +14,8 @@
 namespace stagewright {
 
 /// One level of pipeline-shard, or its head or tail: parallel layers, one or
-/// more for each shard.
+/// more for each shard. If stages have different numbers of shards, some shards
+/// may have no layers.
 struct ShardLevel {
   std::vector<std::vector<size_t>> layers = {}; ///< By shard.
   Seconds seconds = {}; ///< Of its slowest shard, for one microbatch.
@@ -25,7 +26,8 @@ struct ShardLevel {
   /// end one there: not if far fewer bytes cross nearby.
   bool mayEnd = false, canEnd = false;
   bool again = false; ///< Made by pipeline-repeat-layers: only backwards.
-  int64_t stage = 0;  ///< Of stages with different numbers of shards.
+  /// The number of its stage, if stages have different numbers of shards.
+  int64_t stage = 0;
 };
 
 /// The levels of `graph`, first to last, with the times of its `problem`.

@@ -12,8 +12,8 @@
 
 namespace stagewright {
 
-/// Percent of the memory by which a plan's own share is missed, so that it is
-/// not found again.
+/// The next plan is made for less memory than the last plan needs, by this
+/// percentage of the whole memory, so that the same plan is not found again.
 static constexpr double kBit = 0.1;
 
 /// By form: the plans that have been among the trials.

@@ -22,8 +22,9 @@ namespace stagewright {
 
 /// A pipeline without enough memory is planned again for devices with a bit
 /// less memory than the planner of gangs counted for it, and at least
-/// kLessMemory percent less than before. That doubles with every further plan
-/// for less, up to kMostLess.
+/// kLessMemory percent less than before. This step doubles with every further
+/// plan; planning ends when the memory would be more than kMostLess percent
+/// less than the whole.
 inline constexpr double kLessMemory = 1, kMostLess = 20;
 
 /// A plan to try.
@@ -31,7 +32,8 @@ struct ShardTrial {
   ShardPlan plan;
   size_t form = 0; ///< Number of the graph that it is a plan of.
   double less = 0; ///< Percent of the memory that it was planned without.
-  double step = kLessMemory; ///< Of the next plan: at least so many more.
+  /// The next plan is made without at least this many more percent.
+  double step = kLessMemory;
 };
 
 enum class TrialOutcome { Planned, NoMemory, Failed };

@@ -78,7 +78,8 @@ Scopes collectParameterScopes(const StepGraph &graph,
                               const LayerOptions &options);
 /// Fills `layers` for the forward by scope. Returns false and changes nothing
 /// if there are fewer than two scopes, if they cover less than half of the
-/// forward, or if data returns to one and `mayReturn` is false.
+/// forward's contractions (of its operations if it has no contractions), or if
+/// data returns to one and `mayReturn` is false.
 bool assignForwardByScope(const StepGraph &graph, const Scopes &scopes,
                           Layers &layers);
 /// Fills `layers` for the forward from the structure of the graph.

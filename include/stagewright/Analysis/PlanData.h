@@ -53,7 +53,8 @@ struct Crossing {
 llvm::SmallVector<Crossing> crossingsOf(GraphOp graph,
                                         llvm::ArrayRef<int64_t> stageOfLayer);
 
-/// The crossings of `program` as a graph of stages, in that order.
+/// The crossings of `program` as a graph of stages, in the order of
+/// crossingsOf().
 StageGraph stageGraphOf(ProgramOp program);
 
 /// The orders of `schedule`.
@@ -62,7 +63,7 @@ Schedule readSchedule(ScheduleOp schedule);
 /// Reports `error` at `loc`, with its notes, and fails.
 mlir::LogicalResult emitWithNotes(mlir::Location loc, const Error &error);
 
-/// Proves `schedule` for its program: one order per device, every action on a
+/// Proves `schedule` for its program: one order per rank, every action on a
 /// rank that has its stage, what Scheduling/Verify.h proves, and that its
 /// credits, if it states any, suffice.
 mlir::LogicalResult verifySchedule(ScheduleOp schedule);

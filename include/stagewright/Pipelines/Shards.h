@@ -15,9 +15,10 @@
 namespace stagewright {
 
 /// The numbers of shards among which `kChooseShards` chooses for `cluster`:
-/// those that divide its devices, up to 8 or, if a host has more, its devices.
-/// A number that is not a power of two must also divide the devices of every
-/// host that has at least as many: the shards of a layer then share a host.
+/// those that divide its number of devices, up to 8 or, if a host has more than
+/// 8 devices, up to the number of devices of the largest host. A number that is
+/// not a power of two must also divide the devices of every host that has at
+/// least as many: the shards of a layer then share a host.
 std::vector<int64_t> numbersOfShards(const Cluster &cluster);
 
 /// The problems of gangs for `graph`, whose layers pipeline-shard has split

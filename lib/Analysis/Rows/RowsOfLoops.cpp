@@ -159,8 +159,8 @@ void RowTracker::visitIf(scf::IfOp op) {
         return it.kind == RowKind::Row || it.kind == RowKind::Whole;
       };
       if (!sums && !(isRow(a) && isRow(b)))
-        return mix(op, "its branches make different things of the rows of the "
-                       "batch");
+        return mix(op, "the results of its branches depend on the rows of the "
+                       "batch in different ways");
       kind = sums ? RowKind{RowKind::Partial} : RowKind{RowKind::Row};
     }
     if (condition.kind == RowKind::Row) {

@@ -52,8 +52,10 @@ std::optional<BodyRows::Loop> RowTracker::findLoop(linalg::LinalgOp op) {
   return mixes ? std::nullopt : loop;
 }
 
-/// Records that a slice of the batch needs only its slice of operands without
-/// rows that `loop` indexes. Fails for sums over rows and computed indices.
+/// For each operand of kind Whole that `loop` indexes, records that a slice of
+/// the batch needs only the same slice of the operand. Fails if `loop` indexes
+/// an operand of another kind without rows (a sum over rows), or is part of a
+/// computed index.
 bool RowTracker::wantSlices(linalg::LinalgOp op, BodyRows::Loop loop) {
   for (OpOperand &operand : op->getOpOperands()) {
     if (kindOf(operand.get()).isRows())
@@ -77,9 +79,10 @@ bool RowTracker::wantSlices(linalg::LinalgOp op, BodyRows::Loop loop) {
   return true;
 }
 
-/// Sets the kinds of the body's arguments. In a sum over rows the result starts
-/// at zero or at a partial sum; otherwise an initial value takes the kind of
-/// the terms that are added to it.
+/// Sets the kinds of the body's arguments. If the operation reduces rows, an
+/// initial value is a Sum if it is zero or a partial sum, else Mixed. If the
+/// operation does not, a Whole initial value takes the kind of the terms that
+/// are added to it.
 void RowTracker::setScalars(linalg::LinalgOp op, bool reducesRows) {
   RowKind summand;
   for (OpOperand &operand : op->getOpOperands()) {

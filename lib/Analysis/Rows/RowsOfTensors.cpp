@@ -37,8 +37,8 @@ bool RowTracker::visitTensorOp(Operation &op) {
           if (kindOf(element) != all)
             all = {RowKind::Mixed};
         if (all.kind == RowKind::Mixed)
-          mix(it,
-              "it puts sums over the rows of the batch beside other numbers");
+          mix(it, "its elements depend on the rows of the batch in different "
+                  "ways");
         else
           set(it, all);
         return true;

@@ -12,12 +12,13 @@
 
 namespace stagewright::bodies {
 
-/// If a parallel loop over blocks of rows carries `tensor` and also reads it
-/// from outside, changes the reads of the block that the iteration writes: they
-/// read the carried value instead. That block has the same elements in both,
-/// since every iteration writes only its own block. Otherwise one-shot
-/// bufferization would copy the whole tensor, such as the state of an
-/// optimizer. A loop that reads other parts of `tensor` is not changed.
+/// If `tensor` is an initial value of a parallel loop over blocks of rows, and
+/// the body also reads `tensor` itself, changes the reads of the block that the
+/// iteration writes: they read the carried value instead. That block has the
+/// same elements in both, since every iteration writes only its own block.
+/// Otherwise one-shot bufferization would copy the whole tensor, such as the
+/// state of an optimizer. A loop that reads other parts of `tensor` is not
+/// changed.
 void readWhatIsCarried(mlir::Value tensor);
 
 } // namespace stagewright::bodies

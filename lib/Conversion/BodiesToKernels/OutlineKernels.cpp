@@ -101,7 +101,8 @@ void writeScaled(OpBuilder &builder, rank::CombineOp op, IRMapping &mapping) {
             });
 }
 
-/// Writes means of arrays of one type as one loop nest.
+/// Writes means of arrays of one type, or one combination with a scale, as one
+/// loop nest.
 void writeMeans(OpBuilder &builder, ArrayRef<Operation *> ops,
                 IRMapping &mapping) {
   auto first = cast<rank::CombineOp>(ops[0]);

@@ -28,7 +28,7 @@ namespace {
 /// action, where actions are counted from the end of the order.
 struct Moment {
   int64_t action = 0; ///< Negative; 0: at the end of the step.
-  int64_t part = 0;
+  int64_t part = 0;   ///< Of the action (Plan::partsOf()).
   unsigned position = 0;
   BucketPlan::Start start;
 
@@ -111,9 +111,10 @@ SmallVector<int64_t> ranksOf(const Plan &plan, int64_t result) {
   return ranks;
 }
 
-/// Where a rank begins a sum among the gathers of its team: action, part, and
-/// the number of gathers of the part that begin before. Ranks of a team run the
-/// same actions, so their places compare.
+/// Where a rank begins a sum among the gathers of its team: action, part of the
+/// action (Plan::partsOf()), and the number of gathers of that part that begin
+/// before. Ranks of a team run the same actions, so their places can be
+/// compared.
 using SumPlace = std::array<int64_t, 3>;
 
 /// Moves the begins of sums such that all sums and gathers have one order that
@@ -121,7 +122,7 @@ using SumPlace = std::array<int64_t, 3>;
 /// order of buckets, on a rank and on the ranks of a team. The ranks of a team
 /// that all gather together begin the same gathers in the same order; if teams
 /// have several groups, such as the rows and columns of a grid, a sum begins
-/// before or after all gathers of a part.
+/// before or after all gathers of a part of an action.
 class GatherOrder {
 public:
   explicit GatherOrder(const Plan &plan)

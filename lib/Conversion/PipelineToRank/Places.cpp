@@ -183,8 +183,9 @@ LogicalResult Placer::addResult(Value value, int64_t result) {
   return success();
 }
 
-/// The owner of a gradient is the stage that first uses its parameter; the
-/// owner of another result is the first stage that makes a part of it.
+/// The owner of a gradient is the first stage that uses its parameter; the
+/// owner of another result is the stage that makes the first of its parts, in
+/// the order in which the graph yields them.
 LogicalResult Placer::chooseOwner(int64_t result) {
   int64_t owner = -1;
   auto of = plan.graph.getResultAttrOfType<IntegerAttr>(

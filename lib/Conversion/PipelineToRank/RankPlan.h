@@ -166,8 +166,9 @@ struct RankOrder {
 struct AccumulatorPlan {
   int64_t result = 0;
   int64_t stage = 0;
-  /// Whether it is the result itself; else it is a part, which the owner adds
-  /// to the result.
+  /// Whether it is the result itself; else it is a part. An all-reduce sums the
+  /// parts of a result that is in a bucket; those that keepsParts() names stay
+  /// apart; the owner adds the others to the result.
   bool owner = false;
 };
 
@@ -175,8 +176,9 @@ struct AccumulatorPlan {
 struct BucketPlan {
   mlir::SmallVector<int64_t> ranks; ///< In increasing order.
   mlir::SmallVector<int64_t> results;
-  /// Where a rank begins the sum: after the last node that adds to it, else at
-  /// the end of the step.
+  /// Where a rank begins the sum: after the last node that adds to it or after
+  /// a later one (so that all sums and gathers have one order), else at the end
+  /// of the step.
   struct Start {
     bool atEnd = true;
     ActionKey key;
@@ -258,7 +260,8 @@ struct Plan {
   /// The stage of the program of which `stage` is a copy.
   int64_t stageNumber(int64_t stage) const { return stage % numStages; }
   /// The distance between the microbatches of copy `copy`; 1 if it is not
-  /// constant. Its turns, which select slots, are microbatch / distance.
+  /// constant, or if the first microbatch is not less than it. Its turns, which
+  /// select slots, are microbatch / distance.
   int64_t strideOf(int64_t copy) const;
   /// Microbatches of the pipeline of `rank`.
   int64_t microbatchesOfRank(int64_t rank) const;

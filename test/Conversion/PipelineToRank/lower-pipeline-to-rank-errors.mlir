@@ -55,7 +55,7 @@ pipeline.cluster @local {
 pipeline.program @plan of @step on @local microbatches 2 {
   pipeline.stage 0 on [@d0, @d1] layers [0]
 }
-// expected-error @below {{orders 1 ranks, its program has 2 devices}}
+// expected-error @below {{orders 1 ranks, its program has 2}}
 pipeline.schedule @s of @plan kind "gpipe" {
   pipeline.order 0 <0F1, 0F0>
 }

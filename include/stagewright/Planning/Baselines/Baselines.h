@@ -52,7 +52,7 @@ Result<Plan> planBranchDp(const Problem &problem);
 /// whose max load is within 0.1 % of the least it takes the one with the
 /// shortest simulated step. Deterministic; the seed is in the explanation. The
 /// load is at most 0.1 % above that of planIdealDp's plan. Chooses the number
-/// of stages itself.
+/// of stages itself; if one is requested, drops plans with another number.
 ///
 /// Source: the local search baseline of Tarnawski et al., NeurIPS 2020.
 Result<Plan> planLocalSearch(const Problem &problem);
@@ -62,7 +62,8 @@ Result<Plan> planLocalSearch(const Problem &problem);
 /// alternatives chosen for each layer, to minimise the max time per sample of a
 /// stage; memory counts the samples in flight. Exact except for the choice of
 /// alternatives, which is Piper's heuristic. Graphs of more than 1,500 downsets
-/// are searched as chains. Replicas divide the microbatches.
+/// are searched as chains. The number of replicas of each stage divides the
+/// number of microbatches.
 ///
 /// Piper models one kind of device and one bandwidth: the slowest device, the
 /// smallest memory and the slowest pair of the cluster are used for all. Layers

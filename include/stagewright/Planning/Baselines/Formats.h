@@ -7,8 +7,9 @@
 //
 // Readers of the text formats in which other planners publish their inputs.
 // Each returns a problem whose layers have times of the device class
-// "profiled"; placeOn() converts it to a cluster. Errors name the file, the
-// line or entry, what was expected, and what was found.
+// "profiled"; placeOn() converts them to the device classes of a cluster.
+// Errors name the file, the line or entry, what was expected, and what was
+// found.
 //
 //===----------------------------------------------------------------------===//
 

@@ -167,7 +167,8 @@ private:
     Loop columns = takeLongest(nest.n);
     outer = nest.batch;
     llvm::append_range(outer, nest.n);
-    // The descriptor has the innermost three; other loops of the sum add.
+    // The descriptor has the innermost three loops over rows and the innermost
+    // three of the sum. The other loops of the sum are calls that add to C.
     auto takeInnermost = [](Loops &loops, Loops *rest) {
       Loops taken(loops.end() - std::min<size_t>(loops.size(), 3), loops.end());
       loops.resize(loops.size() - taken.size());

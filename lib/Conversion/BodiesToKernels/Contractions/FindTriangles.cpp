@@ -15,7 +15,8 @@ namespace stagewright::bodies {
 #define GEN_PASS_DEF_BODYFINDTRIANGLES
 #include "stagewright/Conversion/BodiesToKernels/Passes.h.inc"
 
-/// Width of a box along the loop that is cut: one panel of the widest tiles.
+/// Width of a box along the loop that is cut: that of the widest panel of the
+/// runtime's matrix products (Runtime/Products/MultiplyBlock.h).
 static constexpr int64_t kBox = 32;
 
 /// The two loops of a triangle and their extents when they were found.

@@ -215,8 +215,8 @@ private:
     return list;
   }
 
-  /// Appends a dimension, from extents x of the image, the window and y of the
-  /// result; false if they do not fit.
+  /// Appends a dimension in which the image has extent `x`, the filter `window`
+  /// and the result `y`; false if these do not fit.
   static bool add(Geometry &to, int64_t stride, int64_t dilation,
                   int64_t before, int64_t x, int64_t window, int64_t y) {
     int64_t reach = (window - 1) * dilation + 1;

@@ -110,8 +110,9 @@ struct BodyRaiseConvolutionsPass
     }
   }
 
-  /// Replaces convolution `op` by a rank.contract, unless it becomes a kernel
-  /// or is simplified later. Returns what has its result then.
+  /// Replaces convolution `op` by a rank.contract and returns the new result.
+  /// With `library`, where `op` becomes a kernel, and if `op` is simplified
+  /// later, leaves it as it is and returns its result.
   Value createContract(linalg::GenericOp op, IRRewriter &rewriter) {
     if (library || isTrivial(op))
       return op->getResult(0);

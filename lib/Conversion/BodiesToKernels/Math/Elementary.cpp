@@ -44,9 +44,9 @@ Value expandExp2(Lanes &l, Value x) {
   return finishExp(l, l.mul(r, l.number(kLn2)), power);
 }
 
-// e^x - 1 = 2 (2^(n-1) (e^r - 1) + (2^(n-1) - 1/2)): the differences are exact,
-// and nothing overflows before the last addition. The sign is that of x, also
-// for -0.
+// e^x - 1 = 2 (2^(n-1) (e^r - 1) + (2^(n-1) - 1/2)), with a polynomial for
+// e^r - 1. The difference 2^(n-1) - 1/2 is exact for |n| <= 24, and nothing
+// overflows before the last addition. The sign is that of x, also for -0.
 Value expandExpM1(Lanes &l, Value x) {
   x = l.atMost(l.atLeast(x, -18), 89);
   auto [n, power] = nearest(l, x, kLog2E, /*bias=*/-1);
@@ -60,9 +60,10 @@ Value expandExpM1(Lanes &l, Value x) {
 }
 
 // With y = -|x| and h = (1 - e^2y) / 2, tanh |x| = h / (1 - h). With y = |x|
-// the formula is as short, but 1 + h is rounded where its last place is
-// coarsest. The rounding error of h would also add to that of 1 - h, so 1 - h
-// is computed from e^2y (`below`).
+// the formula is as short, but for small |x| its divisor 1 + h is just above 1,
+// where the last place is twice as large as just below 1, where 1 - h is. The
+// rounding error of h would also add to that of 1 - h, so 1 - h is computed
+// from e^2y (`below`).
 Value expandTanh(Lanes &l, Value x) {
   Value y = l.atLeast(l.neg(l.abs(x)), -9.5f);
   auto [n, power] = nearest(l, y, 2 * kLog2E);

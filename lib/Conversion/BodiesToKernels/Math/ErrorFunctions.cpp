@@ -19,7 +19,7 @@ static Value erfNearZero(Lanes &l, Value x) {
 }
 
 // For |x| >= 13/16, erf(x) is 1 - 2^p(|x|) with the sign of x. The smaller the
-// power, the larger the error that p may have. The result is 1 from 3.84 on.
+// power, the larger the error that p may have. The result is 1 from 3.9201 on.
 Value expandErf(Lanes &l, Value x) {
   Value a = l.atMost(l.abs(x), 4);
   Value p = l.horner(a, {0x1.3808e2p-12f, -0x1.291ec4p-8f, 0x1.0b4492p-5f,

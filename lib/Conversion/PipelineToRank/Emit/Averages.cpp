@@ -162,9 +162,9 @@ void RankEmitter::emitAverages() {
 }
 
 /// Turns the sum of an accumulator into the result of the step. A replica that
-/// averages counts only what it computes: it scales the sum by all samples /
-/// its own samples or, if replicas take microbatches in turn, divides a mean by
-/// its own number of microbatches.
+/// averages counts only what it computes: it scales the result by all samples /
+/// its own samples. If replicas take microbatches in turn, it divides a mean by
+/// its own number of microbatches, and scales a sum by the number of replicas.
 void RankEmitter::combine(unsigned accumulator) {
   int64_t result = plan.accumulators[accumulator].result;
   Value target = slots[accumulators.at(accumulator)];

@@ -80,7 +80,7 @@ static void emitFlows(const Plan &plan, ModuleOp module) {
   if (!flows)
     return;
   using Pair = std::pair<int64_t, int64_t>;
-  std::map<Pair, double> rates; // By nodes.
+  std::map<Pair, double> rates; // By hosts.
   for (Attribute attribute : flows) {
     auto flow = dyn_cast<DictionaryAttr>(attribute);
     auto rate = flow ? flow.getAs<FloatAttr>("rate") : FloatAttr();
@@ -92,7 +92,7 @@ static void emitFlows(const Plan &plan, ModuleOp module) {
     };
     rates[{host("from_host"), host("to_host")}] += rate.getValueAsDouble();
   }
-  std::map<Pair, std::map<Pair, std::set<Pair>>> stages; // By nodes, ranks.
+  std::map<Pair, std::map<Pair, std::set<Pair>>> stages; // By hosts, ranks.
   for (const ChannelPlan &channel : plan.channels)
     stages[{plan.nodeOfRank[channel.from],
             plan.nodeOfRank[channel.to]}][{channel.from, channel.to}]

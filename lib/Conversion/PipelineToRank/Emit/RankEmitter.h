@@ -191,12 +191,14 @@ mlir::MemRefType memoryOf(mlir::Type tensor);
 void emitCollectives(const Plan &plan, ModuleNames &names,
                      mlir::OpBuilder &builder);
 
-/// emitUpdateInterface adds to the step's signature what only @update has;
-/// emitUpdateChannels writes the channels of packs and parameters (Update.cpp).
+/// Adds what only @update has to the arguments and results of `step`
+/// (Update.cpp).
 void emitUpdateInterface(const Plan &plan, stagewright::rank::StepOp step);
 /// Adds the state of averages and of single replicas to the arguments and
 /// results of `step` (Averages.cpp).
 void emitAverageInterface(const Plan &plan, stagewright::rank::StepOp step);
+/// Creates, by `create`, the channels of packs and of new parameters
+/// (Update.cpp).
 void emitUpdateChannels(const Plan &plan, ModuleNames &names,
                         llvm::function_ref<mlir::FlatSymbolRefAttr(
                             std::string, int64_t, int64_t, mlir::Type)>

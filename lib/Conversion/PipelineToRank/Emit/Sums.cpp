@@ -63,8 +63,8 @@ void RankEmitter::beginSum(unsigned number, Value m, Value last) {
   rank::AllReduceOp::create(builder, loc, sum->second, buffers, m, last);
 }
 
-/// Begins the sums over ranks whose gradients are complete on this rank after
-/// the node at `position` of action `key`.
+/// Begins the sums over ranks that, by the plan, start on this rank after the
+/// node at `position` of action `key`.
 void RankEmitter::beginSums(const ActionKey &key, unsigned position) {
   for (auto [number, bucket] : llvm::enumerate(plan.buckets)) {
     auto found = bucket.starts.find(rank);

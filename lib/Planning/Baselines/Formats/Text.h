@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Private to this folder: shared by the readers of line formats. Errors name
-// file and line.
+// Private to this folder: lines and numbers, shared by the readers of line
+// formats, whose errors name file and line; and values and residents of layers,
+// shared with the reader of Piper's JSON.
 //
 //===----------------------------------------------------------------------===//
 

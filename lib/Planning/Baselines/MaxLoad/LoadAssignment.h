@@ -31,8 +31,8 @@ public:
   double sumOfSquares() const;
 
   /// Whether the device has memory for the residents of `node` and of the nodes
-  /// that are on it; a resident of several nodes is counted with each. Stashes
-  /// are not counted.
+  /// that are on it; a resident of several layers is counted with each layer.
+  /// Stashes are not counted.
   bool hasRoom(int node, size_t position) const {
     return held[position] + bytes[node] <= memory[position];
   }

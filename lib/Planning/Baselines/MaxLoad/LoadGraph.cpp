@@ -24,8 +24,8 @@ double LoadGraph::leastTime(int node) const {
   return least;
 }
 
-/// Numbers the groups in topological order of the forward, ties by first layer;
-/// returns the node of each layer.
+/// Numbers the groups in topological order of the forward, ties by the layer to
+/// which the others of the group are joined; returns the node of each layer.
 static std::vector<int> numberNodes(const Problem &problem, LoadGraph &graph) {
   std::vector<int64_t> groupOf = groupLayers(problem);
   std::set<std::pair<int64_t, int64_t>> edges;

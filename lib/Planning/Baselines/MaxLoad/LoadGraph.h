@@ -8,13 +8,13 @@
 // Private to this folder. The load of a device that holds the layers X is
 //
 //   sum of the seconds of X
-//   + sum over values with a layer (producer or user) in X and one outside of
-//     the seconds of a transfer
+//   + sum of the transfer seconds of all values that have a layer (producer or
+//     user) in X and another layer outside X
 //
-// for one microbatch; a pipeline's throughput is at most one over the largest
-// load. So a value is a net, the set of its producer and users. Source:
-// Tarnawski et al., "Efficient algorithms for device placement of DNN graph
-// operators" (NeurIPS 2020), section 3; "FPGA load" in its public program.
+// for one microbatch; a pipeline's throughput is at most 1 / (largest load). So
+// a value is a net, the set of its producer and users. Source: Tarnawski et
+// al., "Efficient algorithms for device placement of DNN graph operators"
+// (NeurIPS 2020), section 3; "FPGA load" in its public program.
 //
 // Nodes are groups of layers (LayerGroups.h).
 //

@@ -46,7 +46,7 @@ const std::vector<PiperModel::Choice> &PiperModel::choices(int64_t layer,
 }
 
 /// The choice of a layer without alternatives: seconds in the slowest class,
-/// and bytes as in memoryOf().
+/// and bytes as in memoryOf(), but without temporaries.
 static PiperModel::Choice plainChoice(const Problem &problem, int64_t layer,
                                       bool recompute) {
   PiperModel::Choice choice;

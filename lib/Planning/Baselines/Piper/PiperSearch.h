@@ -65,7 +65,7 @@ private:
     double value;
   };
   using Falls = std::vector<Fall>; ///< Replicas rise, values fall.
-  /// Values at k * (replicas + 1) + s, for the downset being solved.
+  /// Values at k * (mostReplicas + 1) + s, for the downset being solved.
   using Grid = std::vector<double>;
 
   void solve(size_t from);
