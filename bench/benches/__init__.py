@@ -1,1 +1,1 @@
-"""One file per benchmark; `run(session)` returns a Result."""
+"""One module per benchmark; `run(session)` returns a Result."""

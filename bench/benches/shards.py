@@ -17,9 +17,9 @@ THEIRS = OURS.replace(":3", "")
 THREADS_AT_MOST, COLLECTIVES_AT_MOST, JAX_AT_MOST = 1.10, 1.05, 1.0
 LINKS = """Two hosts (network namespaces) with links of several rates: two shards of each of two stages, a stage on each host (four
 processes on two cores, each slowed down so that two cores suffice), and two shards of all layers, one on each host. The step
-that the compiler predicts is compared with the measured one: medians of rounds. It knows the times of nodes, measured in each
-round without limits, and the link's latency and the part of the set rate that messages get, both fitted once to messages of two
-sizes at the middle rate. Shards of a stage are on different cores."""
+that the compiler predicts is compared with the measured one: medians of rounds. The compiler knows the times of nodes, measured
+in each round without limits, and the link's latency and the part of the set rate that messages get, both fitted once to
+messages of two sizes at the middle rate. Shards of a stage are on different cores."""
 RATES = 25e6, 12.5e6, 6.25e6
 SLOWER = 4  # What four processes on two cores are slowed down by: each uses at most a quarter of a core.
 # What crosses the link: devices of each host, flags, and the rates.

@@ -35,7 +35,7 @@ def losses(path):
 
 
 def followed(session, name, command, environment, steps=STEPS):
-    """(losses, seconds) of a run that writes its metrics to NAME.jsonl, with progress shown while it runs; and its output."""
+    """(losses, seconds) of a run that writes its metrics to training.NAME.jsonl, and its output; shows its progress."""
     metrics, log = session.work / f"training.{name}.jsonl", session.work / f"training.{name}.log"
     metrics.unlink(missing_ok=True)
     progress = Progress(f"  {name}")

@@ -380,7 +380,7 @@ def Partition : StepPass<"pipeline-partition"> {
 
     Consecutive layers with one annotation `replicate(n)` (`pipeline.annotations` of the graph) are one stage with n replicas; the
     planner finds the other stages.
-    **Never** changes the graph's nodes or what they compute.
+    **Never** changes what the nodes of the graph compute.
   }];
   let options = [
     Option<"cluster", "cluster", "std::string", "\"\"", "Preset (local:N) or .json file of the cluster">,
@@ -417,8 +417,8 @@ def Schedule : StepPass<"pipeline-schedule"> {
     **Why** The order of forwards and backwards decides idle time and memory. As IR of its own it can be printed, edited and
     verified before anything is lowered.
     **Expects** A `pipeline.program` whose stages are placed as the schedule requires; where stages have several replicas, this
-    applies to the first ones. Without a program, `pipeline-partition` runs first, with the placement and the chunks that the
-    schedule needs.
+    applies to the first ones. Without a program, `pipeline-partition` runs first, without replicas, and with the placement and
+    the chunks that the schedule needs.
     **Leaves** A `pipeline.schedule` after the program, in place of an older one, verified: complete, each action after what it
     needs and on a rank that has its stage, no deadlock. Rank r is the r-th device in the order of the stages' first devices;
     the other devices of replicas that take microbatches in turn follow. Those of replicas that work on slices get their orders
@@ -476,7 +476,8 @@ def DelayAveraging : StepPass<"pipeline-delay-averaging"> {
     **Why** A sum of gradients that takes longer than a backward delays every step. Replicas that train on their own for `every`
     steps send a fraction of the bytes, and an average that is merged `delay` steps after it began is summed while those steps
     run (DaSGD, Zhou et al. 2020). The result differs from synchronous training, so only the user can choose this.
-    **Expects** A `pipeline.schedule`, else `pipeline-schedule` runs first; a stage with replicas, and an `@update`.
+    **Expects** A `pipeline.program` with a stage that has replicas, and an `@update`. Without a `pipeline.schedule`,
+    `pipeline-schedule` runs first.
     **Leaves** `averaging` on the program, with the predicted seconds of an average and of a step; `delay=auto` is the number of
     steps that an average takes, rounded up. `merge=convex` keeps `xi` of a replica's own parameters and takes the rest from the
     average, so the `delay` steps that a replica makes while the average is summed count only with the weight `xi`;

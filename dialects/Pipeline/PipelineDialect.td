@@ -35,8 +35,8 @@ def PipelineDialect : Dialect {
     | `pipeline.combine` | result | `mean`, `sum`, `concat` or `last`: how microbatches are joined |
     | `pipeline.name` | both | path in the framework's tree |
     | `pipeline.batch_dim` | batch argument, joined output | dimension that counts the rows of the batch |
-    | `pipeline.split_dim`, `pipeline.split_outer` | parameter | a hint for `pipeline-shard`: the dimension that the model's own file splits over devices, and the number of its chunks (default 1), each of which is split. Over a grid of shards lists, also on a batch, with an entry for each axis; -1: the axis does not split it |
-    | `pipeline.slices` | parameter, its gradient | owned in this many static slices along dimension 0 |
+    | `pipeline.split_dim`, `pipeline.split_outer` | parameter | a hint for `pipeline-shard`: the dimension that the model's own file splits over devices, and the number of its chunks (default 1), each of which is split. Over a grid of shards both are lists with an entry for each axis, and a batch may have them too; dimension -1: the axis does not split it |
+    | `pipeline.slices` | parameter, its gradient | read (the gradient: written) in this many static slices, one for each index of dimension 0 |
     | `pipeline.stash` | graph | a report by layer that no pass reads: bytes kept for the backward, what they are, what is repeated |
     | `pipeline.slice`, `pipeline.position` | both | which slice of which original position this is |
     | `pipeline.slice_dim`, `pipeline.slice_outer` | both, with `slice` | the slices are parts of this dimension, or of each of its `slice_outer` chunks (default 1); without `slice_dim`, they are rows of a stack |

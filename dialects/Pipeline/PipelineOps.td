@@ -38,7 +38,8 @@ def Pipeline_GraphOp : Pipeline_Op<"graph", [
     - (graph_c2) node names are unique;
     - (graph_c3) a node of phase F takes values of nodes of phase F only, of the same or an earlier layer, one of phase
       R those of F and R;
-    - (graph_c4) a node of phase I, W or B takes backward values of the same or a later layer only.
+    - (graph_c4) a node of phase I, W or B takes forward values of any layer, but backward values of the same or a later
+      layer only.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name,
                        TypeAttrOf<FunctionType>:$function_type,
@@ -194,9 +195,9 @@ def Pipeline_DeviceOp : Pipeline_Op<"device", [Symbol, HasParent<"ClusterOp">]> 
     node in the same time; those of one `node` share a host. `speed` is the device's speed divided by that of a profile's device
     (1 if absent), `rates` are operations a second by element type, where they differ from `flops`. `contractions` is which
     share of these rates contractions reach (Contraction.h): `processors` is the number of multiprocessors that compute tiles;
-    each entry of an element type has the max share at any size, and the summed dimension k at which a tile reaches half of
-    that. `host_bandwidth` is the bandwidth of copies to the memory of the device's host and, at the same time, of copies back;
-    if it is given, stashes may be offloaded there.
+    each entry of an element type has the max share at any size, then the depth: the extent of the summed dimension at which
+    a tile reaches half of that share. `host_bandwidth` is the bandwidth of copies to the memory of the device's host and, at
+    the same time, of copies back; if it is given, stashes may be offloaded there.
 
     Constraints:
     - (device_c1) memory, flops and bandwidth are positive;

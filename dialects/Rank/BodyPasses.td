@@ -256,8 +256,8 @@ def BodyOutlineKernels : Pass<"body-outline-kernels", "::mlir::ModuleOp"> {
     **Expects** Bodies on buffers with planned workspace.
     **Leaves** Every linalg operation, copy, loop and branch, and the zeroing, copying, adding and combining of slots in rank
     programs, in a private function whose arguments are `llvm.noalias` where that is proved. Structurally equal functions are
-    merged over the whole module. A branch skips means over a single microbatch. With `fills` the zeroing of slots stays as it
-    is, and means of vectors of one type are one function.
+    merged over the whole module. The division of a sum by the number of microbatches is skipped at run time if that is 1. With
+    `fills` the zeroing of slots stays as it is, and means of vectors of one type are one function.
     **Never** outlines a `rank.contract` that is in no loop.
   }];
   let options = [

@@ -90,9 +90,9 @@ def DeviceFindEpilogues : Pass<"device-find-epilogues", "::mlir::func::FuncOp"> 
   let description = [{
     **Why** The library can add a row to a product and apply GELU or its derivative before it stores the product.
     **Expects** A body on tensors, after device-finish-contractions.
-    **Leaves** The operation that a contraction's call can include, in the place of the first user that is part of it, and with the
-    hint `device.epilogue`. It is recognised by a normal form of its formula, whatever the order of its operations. Without the
-    hint it becomes a kernel.
+    **Leaves** The users of a product that the contraction's call can include as one operation, at the position of the first of
+    them, with the hint `device.epilogue`. They are recognised by a normal form of their formulas, whatever the order of their
+    operations. Without the hint the operation becomes a kernel.
     **Never** includes a function whose formula has a constant that differs from the library's by more than one part in 100,000,
     except for GELU's constants rounded to the type of the operation.
   }];

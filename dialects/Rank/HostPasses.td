@@ -136,9 +136,9 @@ def LowerRankToHost : Pass<"lower-rank-to-host", "::mlir::ModuleOp"> {
   let description = [{
     **Why** After this pass there are only functions, loops and calls.
     **Expects** Verified rank programs whose calls go to functions on buffers.
-    **Leaves** One public function `(rank, microbatches)` per program, in which slots, transfers and actions are calls of the
-    `sw_` functions of stagewright-rt/runtime.h with the numbers of `rank.artifact`, which replaces the operations
-    of the dialect.
+    **Leaves** One public function `(rank, microbatches)` per program, in which slots, transfers and actions are calls of
+    functions `sw_NAME`, where NAME is a member of `sw_api` in stagewright-rt/runtime.h, with the numbers of `rank.artifact`,
+    which replaces the operations of the dialect.
     **Never** decides anything: earlier passes have fixed every number.
   }];
   let dependentDialects = ["::mlir::func::FuncDialect", "::mlir::LLVM::LLVMDialect", "::mlir::arith::ArithDialect"];

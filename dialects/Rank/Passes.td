@@ -19,9 +19,10 @@ def VerifyRankPrograms : Pass<"verify-rank-programs", "::mlir::ModuleOp"> {
     **Leaves** The programs as they were, each with `memory`: bytes by purpose, the arena and its live peak.
     **Never** approximates: loops are unrolled for the given number of microbatches, and every claim, send, receive and release
     is run in an abstract machine. Programs with an order have no branches that depend on data or on time, so one run that ends
-    proves that every run ends, and a run that is stuck shows the cycle. All ranks together begin their collectives in one
-    order: no circle of ranks, each of which begins one collective before the next, is accepted. Programs with ready-first
-    execution are marked graphs (a class of Petri nets), for which the same holds.
+    proves that every run ends, and a run that is stuck shows the cycle. There must be one order of all collectives that suits
+    every rank: the pass rejects ranks that begin collectives in a cycle, for example x before y on one rank, y before z on
+    another and z before x on a third. Programs with ready-first execution are marked graphs (a class of Petri nets), for which
+    a single run is a proof in the same way.
   }];
   let options = [
     Option<"microbatches", "microbatches", "int64_t", "0",

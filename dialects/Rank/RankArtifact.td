@@ -87,8 +87,8 @@ def Rank_BucketAttr : Rank_Facts<"Bucket", "bucket", "The part of a rank in a su
 
 def Rank_CollectiveAttr : Rank_Facts<"Collective", "collective", "A `rank.collective`, or one slot of a `rank.gather`, with the buffers of each rank"> {
   let description = [{
-    With `gathers` the type is that of one part; each bucket is a slot with the parts of all ranks, or with `exchanges` of
-    those to send, then those to receive.
+    With `gathers` the type is that of one part, and each bucket is a slot: it has the parts of all ranks or, with `exchanges`,
+    the parts to send, then the parts to receive.
 
     ```mlir
     #rank.collective<name = "sum0", type = tensor<64xf32>, buckets = [<rank = 0, first = 4, buffers = 3>]>
@@ -185,11 +185,11 @@ def Rank_ProgramAttr : Rank_Facts<"Program", "program", "What the runtime knows 
 
 def Rank_KernelAttr : Rank_Facts<"Kernel", "kernel", "How a kernel is launched, and the work of one launch"> {
   let description = [{
-    On a `gpu.func`, as `rank.kernel`, and in the artifact. For each argument, `bytes` has the number of bytes that the kernel
-    may access from it on if it is an address, else 0. If the kernel adds to all elements of arguments (`sums`) or to some
-    (`adds`), its last argument has bits for these arguments (`sw_sums` of stagewright-rt/device.h), which say whether to start
-    from zero and whether to divide by the count. `flops`, `read` and `written` are the work of a launch in scalar operations
-    and distinct bytes. A kernel that only divides arguments by a count is a `mean`.
+    On a `gpu.func`, as `rank.kernel`, and in the artifact. `bytes` has a number for each argument: if the argument is an
+    address, how many bytes from there on the kernel may access, else 0. If the kernel adds to all elements of arguments
+    (`sums`) or to some (`adds`), its last argument has bits for these arguments (`sw_sums` of stagewright-rt/device.h), which
+    say whether to start from zero and whether to divide by the count. `flops`, `read` and `written` are the work of a launch in
+    scalar operations and distinct bytes. A kernel that only divides arguments by a count is a `mean`.
 
     ```mlir
     #rank.kernel<arguments = 2, block = [32, 1, 1], bytes = [32, 32], flops = 8, form = "elements", grid = [1, 1, 1],

@@ -43,8 +43,8 @@ def Rank_AllReduceOp : Rank_CollectiveUse<"all_reduce", [AttrSizedOperandSegment
 
     Ranks that have several sums in common begin these in the same order, since MPI and NCCL match the calls of different
     ranks by their order. There is also one order of all collectives that suits every rank, since a GPU's stream waits where a
-    collective begins: if ranks 0 and 1 share a sum, 1 and 2 another one, and 2 and 0 a third, no rank may begin them so that
-    each waits for the next (`verify-rank-programs`).
+    collective begins: if ranks 0 and 1 share a sum x, 1 and 2 a sum y, and 2 and 0 a sum z, the ranks must not begin x before
+    y, y before z and z before x (`verify-rank-programs`).
 
     Example:
     ```mlir
@@ -79,7 +79,7 @@ def Rank_AwaitReducedOp : Rank_CollectiveUse<"await_reduced"> {
 }
 
 def Rank_GatherOp : Rank_Op<"gather", [Symbol]> {
-  let summary = "a value of which some ranks have one part each, whole in all of them, for every microbatch";
+  let summary = "some ranks that have one part of a value each get all parts of it, for every microbatch";
   let description = [{
     Every rank in the list after `among` has a stash of `depth` slots. A slot has room for the parts of all these ranks, in
     their order and without gaps. A rank writes its own part and receives the others. The type is that of one part.

@@ -202,8 +202,8 @@ def Rank_BufferOp : Rank_Op<"buffer", [
     - (buffer_c1) a position is given for `parameter`, `constant`, `seed`, `state`, `batch`, `accumulator` and `output`, may be
       given for `gradient`, and is not given for the others;
     - (buffer_c2) only a parameter, a constant, a gradient or a state is a slice;
-    - (buffer_c3) only `batch`, `microbatch`, `output` and `stash` have more than one slot, and the depth is positive
-      or `all`, and `all by N` of stashes alone;
+    - (buffer_c3) only `batch`, `microbatch`, `output` and `stash` have more than one slot; the depth is positive or `all`, and
+      only a stash may have the depth `all by N`;
     - (buffer_c4) a workspace is a vector of i8;
     - (buffer_c5) the slot is a memref of static shape with identity layout;
     - (buffer_c6) only a stash of a fixed depth has a place in the workspace, which is a multiple of 64 and not negative;

@@ -17,8 +17,8 @@ def Rank_CallOp : Rank_Op<"call", [
   let description = [{
     Destination passing: result k of the function is written to `outs[k]`. The accumulators are the last arguments of the
     function and, with something added, its last results; `accumulate[k]` is read and written in place. `workspace %tmp[offset,
-    bytes]` says where the function's own workspace begins, beside every value that lives during the call, and how much it needs
-    (0 until `body-size-workspaces` has sized it). `node` is the node of the graph.
+    bytes]` says where the function's own workspace begins and how many bytes it needs (0 until `body-size-workspaces` has sized
+    it); it overlaps no value that is live during the call. `node` is the node of the graph.
 
     Example:
     ```mlir

@@ -201,7 +201,7 @@ FlopCount FlopCounter::countOperation(Operation *op) {
   if (auto attention = Attention::get(op))
     return contraction(attention->flops());
   if (auto softmax =
-          dyn_cast<linalg::SoftmaxOp>(op)) { // Max, exp, sum, divide.
+          dyn_cast<linalg::SoftmaxOp>(op)) { // Max, subtract, exp, sum, divide.
     count.total = 27 * elementsOf(softmax.getInput().getType());
     return count;
   }

@@ -1,4 +1,4 @@
-//===- DescribeStash.cpp - print what is kept and repeated ----------------===//
+//===- DescribeStash.cpp - describe what is kept and repeated -------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

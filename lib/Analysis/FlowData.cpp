@@ -79,8 +79,9 @@ FailureOr<int64_t> writeFlows(ProgramOp program, bool withRates) {
         if (link < nics)
           (link % 2 == 0 ? out : in) = link / 2;
       }
-      auto count =
-          (model.microbatches - 1 - int64_t(lane)) / int64_t(lanes.size()) + 1;
+      // A lane may have no microbatch.
+      auto ways = int64_t(lanes.size());
+      int64_t count = (model.microbatches + ways - 1 - int64_t(lane)) / ways;
       if (!out || !in || alone <= Seconds() || count < 1)
         continue;
       SmallVector<NamedAttribute> entry = {

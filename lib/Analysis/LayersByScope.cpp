@@ -11,6 +11,7 @@
 #include "stagewright/Support/TopologicalOrder.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
 #include <set>
 
 namespace stagewright::pipeline {
@@ -214,13 +215,20 @@ static void assignVisits(const StepGraph &graph, const Scopes &scopes,
   }
   // Keep first visits and those with a contraction; merge every other visit
   // into the kept one before it.
+  llvm::StringSet<> taken;
+  for (const std::string &name : scopes.names)
+    taken.insert(name);
   std::vector<int> kept(scopeOfVisit.size(), 0);
   for (size_t visit = 0; visit < scopeOfVisit.size(); ++visit) {
     int scope = scopeOfVisit[visit];
-    if (visit == 0 || visits[scope] == 0 || hasContraction[visit]) {
+    if (visits[scope] == 0 || hasContraction[visit]) {
       std::string name = scopes.names[scope];
-      if (visits[scope]++ > 0)
-        name += "." + std::to_string(visits[scope] - 1);
+      if (visits[scope] > 0)
+        do {
+          name = scopes.names[scope] + "." + std::to_string(visits[scope]++);
+        } while (!taken.insert(name).second);
+      else
+        visits[scope] = 1;
       layers.names.push_back(name);
     }
     kept[visit] = layers.names.size() - 1;

@@ -60,12 +60,11 @@ static void eachName(StringRef component,
       return;
     component = rest.drop_back();
   }
-  if (component.contains('/')) {
-    for (StringRef part : splitPath(component))
-      eachName(part, take);
-    return;
-  }
-  take(component);
+  SmallVector<StringRef> parts = splitPath(component);
+  if (parts.size() == 1)
+    return take(component);
+  for (StringRef part : parts)
+    eachName(part, take);
 }
 
 /// Appends `name` if it is a scope of the user.

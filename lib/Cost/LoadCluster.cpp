@@ -80,8 +80,8 @@ static Result<Cluster> loadPreset(Preset preset,
     return instantiate(preset);
   std::string name = preset.name;
   if (preset.hosts.front() != preset.hosts.back())
-    return Error{"cluster '" + name + "' has hosts of its own, got '" + name +
-                 ":" + std::string(*count) + "'; leave the number out"};
+    return Error{"cluster '" + name + "' has a fixed list of hosts, got '" +
+                 name + ":" + std::string(*count) + "'; leave the number out"};
   std::optional<int64_t> hosts = parseNumber(*count);
   if (!hosts)
     return Error{"cluster '" + name + ":" + std::string(*count) +

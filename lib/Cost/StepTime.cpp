@@ -162,7 +162,7 @@ estimateStep(const std::string &text, const Cluster &cluster, bool anyOrder) {
                    "' are CPU cores, and the step is for GPUs: name a cluster "
                    "of GPUs, for example --cluster=h100, or run pp-run "
                    "--explain-time=h100 on the artifact"};
-    // The slowest link to another device; if there is none, the memory.
+    // The slowest link to another device, or the memory if that is slower.
     double link = device.bandwidth.value;
     for (size_t d = 0; d < network->size(); ++d)
       link = std::min(link, network->bandwidth(number, d));

@@ -33,9 +33,9 @@ const std::map<std::string, std::string> kTitles = {
     {"tensor attention", "our kernels: attention on tensor cores"},
     {"fill", "fills"},
     {"copy", "copies"},
-    {"message", "messages, beside the rest"},
-    {"sum", "sums over ranks, beside the rest"},
-    {"stash", "stashes to and from the host, beside the rest"}};
+    {"message", "messages, overlapped"},
+    {"sum", "sums over ranks, overlapped"},
+    {"stash", "stashes to and from the host, overlapped"}};
 
 std::string classOf(const StepCall &call) {
   return call.kind == "attention" && call.isOurs() ? "own attention"
@@ -69,7 +69,7 @@ std::vector<std::pair<std::string, ClassTime>> classesOf(const RankTime &rank) {
   return sorted;
 }
 
-/// The part of `part` in the sum of `rank`; 0 if that is 0.
+/// `part` divided by the sum of `rank`; 0 if the sum is 0.
 double shareOf(Seconds part, const RankTime &rank) {
   return rank.sum > Seconds() ? part.value / rank.sum.value : 0;
 }
@@ -119,10 +119,11 @@ std::string conclusions(const RankTime &rank) {
     text += "products and attention alone take " + toString(least) +
             " at 61 % and 40 % of the rate (600 and 400 TFLOP/s on an H100); "
             "the step takes " +
-            times(rank.sum) + " times as long, with " +
-            toString(rank.expected) + " for products, or " +
-            times(rank.sum - rank.expected + rank.products) + " times with " +
-            toString(rank.products) + "\n";
+            times(rank.sum) + " times as long if products take " +
+            toString(rank.expected) + ", the estimate for their sizes, or " +
+            times(rank.sum - rank.expected + rank.products) +
+            " times if they take " + toString(rank.products) +
+            ", at 61 % of the rate\n";
   if (rank.scores > Bytes(0))
     text += "deterministic gradients of attention write and read an array of "
             "scores: " +

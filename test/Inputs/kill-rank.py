@@ -21,7 +21,8 @@ ERROR = re.compile(r"rank (\d+): action \d+[A-Z]\d+ (sends|waits for) microbatch
                    r"|rank \d+: action \d+[A-Z]\d+ began the (sum|gather|exchange) '[^']+' with ranks? \d+(, \d+)*( and \d+)?: "
                    r"|rank \d+: waits for the sum '[^']+' over ranks: "
                    r"|rank \d+: all its messages are done: "  # killed between the last message and the next step
-                   r"|rank \d+: the process of rank \d+ has (ended|sent nothing for [\d.]+ s)")  # or killed between two steps
+                   r"|rank \d+: the process of rank \d+ has (ended|sent nothing for [\d.]+ s)"  # or killed between two steps
+                   r"|rank \d+: waited [\d.]+ s for the other ranks")
 
 
 def family(parent):

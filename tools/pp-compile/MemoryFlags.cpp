@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Flags.h"
+#include "FlagGroups.h"
 
 using namespace mlir;
 using namespace stagewright;

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Flags.h"
+#include "FlagGroups.h"
 #include "mlir/Pass/PassManager.h"
 #include "stagewright/Support/Text.h"
 #include "stagewright/Support/Units.h"

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Flags.h"
+#include "FlagGroups.h"
 #include "stagewright/Support/Files.h"
 #include "llvm/Support/JSON.h"
 

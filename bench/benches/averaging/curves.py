@@ -1,8 +1,8 @@
 """Four replicas, as threads, train a byte-level GPT on the data of `./dev bench training`: synchronously; with an average every
-4 steps, for which steps wait (local SGD) or which is merged 2 steps later, by either rule; and with an average every 2 steps
-that is merged a step later. The validation loss is that of the mean of the replicas' parameters on windows that no step has
-seen. A run that is killed between the start and the merge of an average, and resumed, is compared bit for bit. A second table
-has the validation losses with higher rates."""
+4 steps, for which steps wait (local SGD) or which is merged 2 steps later (convex or corrected); and with an average every 2
+steps that is merged a step later (corrected). The validation loss is that of the mean of the replicas' parameters on windows
+that no step has seen. A run that is killed between the start and the merge of an average, and resumed, is compared bit for bit.
+A second table has the validation losses with higher rates."""
 
 import json
 import os

@@ -1,6 +1,6 @@
 """How well delayed averages hide their sum, for ResNet-50 on 1 to 256 workers. A step takes 80.5 ms (V100, 32 samples; DLPerf),
-an average begins every 4 steps, and the delay is what `pipeline-delay-averaging` chooses for a ring and the sum's time divided
-by the step's, rounded up, for a butterfly, at most 4 steps. No step is run: all times are computed.
+and an average begins every 4 steps. For a ring the delay is what `pipeline-delay-averaging` chooses; for a butterfly it is the
+time of the sum divided by that of a step, rounded up. Both are at most 4 steps. No step is run: all times are computed.
 """
 
 import math

@@ -25,8 +25,9 @@
 // A link of a pair takes precedence. `nic` is the bandwidth that all channels
 // between a host and others share, in each direction, and `port` the one that
 // all channels of a device inside its host share (an NVSwitch). A device may
-// state its speed relative to the one on which a profile was measured, and its
-// operations a second in element types other than f32:
+// state its speed relative to the one on which a profile was measured, and, for
+// contractions, its operations a second by element type, where they differ from
+// `flops`, and the share of these that it reaches:
 //
 //    {"name": "g0", "class": "H100", ..., "speed": 3.1,
 //     "rates": {"bf16": 9.9e14, "f8": 1.98e15},
@@ -62,7 +63,8 @@ struct Device {
   Bytes memory;
   /// Speed relative to the device of a profile ("profiled" seconds).
   double speed = 1;
-  /// Operations a second by element type ("bf16", "f16", "f8", "tf32").
+  /// Operations a second of contractions by element type ("bf16", "f16", "f8",
+  /// "tf32" and others).
   std::map<std::string, FlopRate> rates = {};
   ContractionModel contractions = {}; ///< Share of the rates that is reached.
   /// Of copies to the memory of its host, and of copies back at the same time;

@@ -84,7 +84,7 @@ struct StepCall {
 struct RankTime {
   std::string device, deviceClass;
   std::vector<StepCall> calls;
-  int64_t nodes = 0; ///< of the graph
+  int64_t nodes = 0; ///< of the CUDA graph
   Bytes ours;        ///< that our kernels read and write
   Bytes scores;      ///< written and read by deterministic gradients
   Seconds scoreTime; ///< of `scores`; part of `sum`
@@ -99,9 +99,9 @@ struct RankTime {
 
 /// Reads the runtime's JSON form and sets the times. A rank's device is the
 /// cluster's device of that name, or else the one of the rank's number, modulo
-/// their count. Fails if that is a CPU. `anyOrder`: for a run in which
-/// libraries may sum in any order, so that gradients of attention store no
-/// scores.
+/// their count. Fails if its class is "cpu-core". `anyOrder`: for a run in
+/// which libraries may sum in any order, so that gradients of attention store
+/// no scores.
 Result<std::vector<RankTime>> estimateStep(const std::string &json,
                                            const Cluster &cluster,
                                            bool anyOrder = false);

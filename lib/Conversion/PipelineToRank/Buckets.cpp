@@ -76,7 +76,7 @@ private:
     for (auto [position, node] : llvm::enumerate(action.nodes))
       for (auto [ignored, result] : node.accumulated)
         add(result, position);
-    for (int64_t result : action.passedThrough)
+    for (auto [argument, result] : action.passedThrough)
       add(result, action.nodes.size());
   }
 

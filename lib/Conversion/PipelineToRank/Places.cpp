@@ -133,7 +133,8 @@ void Placer::passThrough(BlockArgument argument, int64_t result) {
     if (plan.combineOf(result) == pipeline::Combine::Last && !isLast)
       continue;
     int64_t taker = copy * plan.numStages + stage;
-    plan.actions[{ActionKind::Forward, taker}].passedThrough.push_back(result);
+    plan.actions[{ActionKind::Forward, taker}].passedThrough.push_back(
+        {argument, result});
     if (plan.isAccumulated(result))
       addAccumulator(result, taker);
     else
@@ -225,12 +226,8 @@ void Placer::findReads() {
         plan.readBy.insert(
             {plan.rankOf(plan.keys.lookup(user)), argument.getArgNumber()});
   for (const auto &[key, action] : plan.actions)
-    for (int64_t result : action.passedThrough)
-      for (auto [value, of] :
-           llvm::zip(yield().getValues(), yield().getResults()))
-        if (auto argument = dyn_cast<BlockArgument>(value);
-            argument && of == result)
-          plan.readBy.insert({plan.rankOf(key), argument.getArgNumber()});
+    for (auto [argument, result] : action.passedThrough)
+      plan.readBy.insert({plan.rankOf(key), argument.getArgNumber()});
 }
 
 void Placer::chooseHomes() {

@@ -80,9 +80,9 @@ struct NodePlan {
 /// The nodes of an action, in the order in which they run.
 struct ActionPlan {
   mlir::SmallVector<NodePlan> nodes;
-  /// Results of the step that are arguments of the graph, written at the end of
-  /// this action.
-  mlir::SmallVector<int64_t> passedThrough;
+  /// Arguments of the graph that are results of the step, or parts of these,
+  /// with the results; written at the end of this action.
+  mlir::SmallVector<std::pair<mlir::BlockArgument, int64_t>> passedThrough;
 };
 
 enum class Home { Workspace, Output, Stash, Channel };

@@ -137,7 +137,8 @@ public:
   }
 
   LogicalResult run() {
-    placeArguments();
+    if (failed(placeArguments()))
+      return failure();
     // State belongs to the owner of the value that replaces it.
     for (bool changed = true; changed;) {
       update.packs.clear();
@@ -161,7 +162,7 @@ public:
   }
 
 private:
-  void placeArguments() {
+  LogicalResult placeArguments() {
     pipeline::GraphOp graph = plan.graph;
     DenseMap<unsigned, int64_t> owner;
     for (const UpdateArgument &argument : update.arguments)
@@ -173,10 +174,17 @@ private:
       int64_t home = Update::kFree;
       if (argument.role == Role::Gradient)
         home = ownerOf(argument.number);
-      if (argument.role == Role::Parameter)
-        home = owner.lookup(argument.number);
+      if (argument.role == Role::Parameter) {
+        auto found = owner.find(argument.number);
+        if (found == owner.end())
+          return update.function.emitError()
+                 << "@update takes parameter '" << argument.name
+                 << "', but not its gradient; give it both, or neither";
+        home = found->second;
+      }
       update.home[update.function.getArgument(number)] = home;
     }
+    return success();
   }
 
   /// Checks that the step reads an owner's state on the owner's ranks only.

@@ -31,7 +31,8 @@ bool isOfBytes(linalg::ContractOp op) {
 }
 
 /// Whether the library accepts a matrix with these extents and strides: one
-/// stride is 1, and the other at least the extent of that dimension.
+/// dimension has stride 1, and the stride of the other is at least the extent
+/// of the first.
 bool isMatrix(const bodies::Loop &rows, const bodies::Loop &columns,
               int operand) {
   int64_t row = rows.stride[operand], column = columns.stride[operand];

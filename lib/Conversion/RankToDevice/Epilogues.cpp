@@ -246,7 +246,7 @@ static rank::ContractOp writerOf(Value product, linalg::GenericOp epilogue) {
 /// Lets `product` do what `epilogue` does.
 static void include(rank::ContractOp product, linalg::GenericOp epilogue,
                     rank::Epilogue kind) {
-  product->moveBefore(epilogue); // behind the buffers of the epilogue
+  product->moveBefore(epilogue); // after the buffers of the epilogue exist
   Value input =
       epilogue.getNumDpsInputs() ? epilogue.getDpsInputs()[0] : Value();
   product.setEpilogue(kind);

@@ -31,8 +31,8 @@ bool isLaunch(Operation *op) {
   return isa<func::CallOp, rank::OtherwiseOp>(op);
 }
 
-/// Writes the calls of one function. The arguments of launches are on the
-/// stack, which is allocated once.
+/// Writes the calls of one function. All launches share one allocation on the
+/// stack for their arguments.
 class Caller {
 public:
   explicit Caller(func::FuncOp function)

@@ -54,8 +54,8 @@ RowTeams dealRows(int64_t rows, int64_t longest) {
 }
 
 /// The teams of a kernel that also sums over its rows; its largest result has
-/// `sumBytes` bytes. None if a thread cannot keep its part of a row, or if
-/// there would be too few blocks.
+/// `sumBytes` bytes. None if a thread cannot keep its part of a row, if there
+/// would be too few blocks, or if teams cannot have equally many rows.
 static std::optional<RowTeams> dealSummedRows(int64_t rows, int64_t longest,
                                               int64_t sumBytes) {
   int64_t team = teamFor(rows, longest);

@@ -39,8 +39,9 @@ struct RowTeams {
 RowTeams dealRows(int64_t rows, int64_t longest);
 
 /// The teams for marked members of a row group, of which the last sums over the
-/// rows. None if it does not, or if a shared kernel would be slower: rows too
-/// long for registers, or too few blocks.
+/// rows. None if it does not, if a shared kernel would be slower (rows too long
+/// for registers, or too few blocks), or if the rows cannot be divided equally
+/// among a suitable number of teams.
 std::optional<RowTeams> dealSummedRows(llvm::ArrayRef<mlir::Operation *> group);
 
 } // namespace stagewright::device

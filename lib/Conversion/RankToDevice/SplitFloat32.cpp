@@ -29,18 +29,26 @@ namespace {
 /// Bits of the mantissa of float32 that TF32 does not have.
 constexpr unsigned kMissingBits = 13;
 
-/// `value`, a float32, rounded to TF32; halves away from zero.
+/// `value`, a float32, rounded to TF32; halves away from zero. NaNs stay as
+/// they are: rounded like numbers, those of GPUs, 0x7fffffff, would become
+/// zeros.
 Value roundToTf32(OpBuilder &builder, Location loc, Value value) {
   Type word = builder.getI32Type();
   auto constant = [&](int64_t bits) {
     return arith::ConstantIntOp::create(builder, loc, word, bits);
   };
   Value bits = arith::BitcastOp::create(builder, loc, word, value);
-  bits = arith::AddIOp::create(builder, loc, bits,
-                               constant(int64_t(1) << (kMissingBits - 1)));
-  bits = arith::AndIOp::create(builder, loc, bits,
-                               constant(-(int64_t(1) << kMissingBits)));
-  return arith::BitcastOp::create(builder, loc, value.getType(), bits);
+  Value rounded = arith::AddIOp::create(
+      builder, loc, bits, constant(int64_t(1) << (kMissingBits - 1)));
+  rounded = arith::AndIOp::create(builder, loc, rounded,
+                                  constant(-(int64_t(1) << kMissingBits)));
+  Value magnitude =
+      arith::AndIOp::create(builder, loc, bits, constant(0x7fffffff));
+  Value isNaN =
+      arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ugt, magnitude,
+                            constant(0x7f800000)); // Infinity.
+  rounded = arith::SelectOp::create(builder, loc, isNaN, bits, rounded);
+  return arith::BitcastOp::create(builder, loc, value.getType(), rounded);
 }
 
 /// An operand as `[rounded, rest]`.

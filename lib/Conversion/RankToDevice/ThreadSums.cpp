@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // A gradient is a sum over microbatches. Which microbatch is first depends on
-// the schedule, so an argument of each launch states which of the buffers that
-// the kernel adds to count as zero, and which are divided by a count
+// the schedule. So an argument of each launch states which sums start from zero
+// instead of the contents of their buffer, and which are divided by a count
 // afterwards, for means (sw_sums in stagewright-rt/device.h).
 //
 //===----------------------------------------------------------------------===//

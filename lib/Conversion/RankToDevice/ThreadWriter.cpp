@@ -26,8 +26,18 @@ std::optional<Linear> Linear::get(AffineMap map, ArrayRef<int64_t> strides) {
   return linear;
 }
 
-/// Whether an element offset in a buffer of `kernel` needs more than 31 bits.
+/// Whether an element offset in a buffer of `kernel`, or the number of an
+/// iteration, needs more than 31 bits.
 static bool isLarge(func::FuncOp kernel) {
+  constexpr double most = int64_t(1) << 31;
+  WalkResult loops = kernel.walk([&](linalg::LinalgOp op) {
+    double iterations = 1;
+    for (int64_t range : op.getStaticLoopRanges())
+      iterations *= double(range);
+    return iterations >= most ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  if (loops.wasInterrupted())
+    return true;
   return llvm::any_of(kernel.getArgumentTypes(), [](Type type) {
     auto buffer = dyn_cast<MemRefType>(type);
     if (!buffer)

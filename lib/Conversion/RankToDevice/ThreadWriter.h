@@ -34,7 +34,7 @@ constexpr int64_t kVectorBytes = 16;
 constexpr int64_t kSector = 32;
 /// Threads of a block that sums one part of many terms.
 constexpr int64_t kSumThreads = 256;
-/// Max adjacent elements of a row, its lanes, that a thread computes together.
+/// Max lanes: adjacent elements of a row that a thread computes together.
 constexpr unsigned kMostLanes = 4;
 
 /// A buffer in generated code: element i is `start` + `offset` + strides * i

@@ -5,10 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The iterations of the parallel loops are distributed over all threads. If the
-// innermost loop allows it, a thread runs several consecutive iterations, with
-// vector loads and stores. Reduction loops run inside the thread; this works
-// for every operation, and is fastest if there are few terms.
+// The iterations of the parallel loops are distributed over all threads. If
+// there are no reduction loops and the innermost loop allows it, a thread runs
+// several consecutive iterations, with vector loads and stores. Reduction loops
+// run inside the thread; this works for every operation, and is fastest if
+// there are few terms.
 //
 //===----------------------------------------------------------------------===//
 

@@ -92,14 +92,14 @@ struct Columns {
     if (!part || !isa<BlockArgument>(part.getSource()))
       return {view, {}};
     Columns columns;
-    for (auto [offset, size, stride] :
-         llvm::zip_equal(part.getStaticOffsets(), part.getStaticSizes(),
+    for (auto [dim, offset, size, stride] :
+         llvm::enumerate(part.getStaticOffsets(), part.getStaticSizes(),
                          part.getStaticStrides())) {
       if (size == 1)
         continue;
       if (ShapedType::isDynamic(offset))
         return {view, {}};
-      columns.window.append({offset, size, stride});
+      columns.window.append({int64_t(dim), offset, size, stride});
     }
     return columns;
   }

@@ -90,7 +90,8 @@ bool isOnlyUse(memref::SubViewOp row) {
 }
 
 /// Finds the row index, which the innermost loop computes. Fails unless each
-/// update writes one row, and nothing else uses the table.
+/// update writes one row, and nothing else uses the table but loads of the
+/// updated element (isOnlyUse).
 LogicalResult Scatter::findId() {
   for (Value init : update.getDpsInits()) {
     auto row = init.getDefiningOp<memref::SubViewOp>();

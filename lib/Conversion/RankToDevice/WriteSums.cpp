@@ -209,8 +209,8 @@ private:
 };
 
 /// Min rows that the warps of a block share. If there are many columns, one
-/// thread per column with wide loads (WriteElementwise.cpp) keeps the device
-/// busy; if there are few, such as when partial sums are added, it does not.
+/// thread per column (WriteElementwise.cpp) keeps the device busy; if there are
+/// few, such as when partial sums are added, it does not.
 constexpr int64_t kFewestRows = 32;
 constexpr int64_t kFewestOfFewColumns = kSumThreads / kWarp;
 constexpr int64_t kFewColumns = 128 * kSumThreads;

@@ -29,12 +29,14 @@ struct HostContractionsToCallsPass
 
   LogicalResult lower(rank::ContractOp op, bodies::LibraryCalls &calls) {
     Type element = getElementTypeOrSelf(op.getWritten());
+    if (op.getEpilogue())
+      return op->emitError() << "contraction for the host must not have an "
+                                "epilogue";
     for (Value operand : op->getOperands())
-      if (op.getEpilogue() || getElementTypeOrSelf(operand) != element ||
+      if (getElementTypeOrSelf(operand) != element ||
           (!element.isF32() && !element.isF64()))
         return op->emitError()
-               << "contraction must be in f32 or f64 throughout, without an "
-                  "epilogue, but got "
+               << "contraction must be in f32 or f64 throughout, but got "
                << operand.getType();
     Location loc = op.getLoc();
     auto emit = [&](OpBuilder &builder, const bodies::ContractionDesc &call,

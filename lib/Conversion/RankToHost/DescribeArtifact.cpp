@@ -110,8 +110,9 @@ SliceAxes axesOf(DictionaryAttr of) {
   return axes;
 }
 
-/// `axes` of some slices of a tensor, with those of another one, which differ
-/// only in units: a slice whose parts along an axis are equal has a unit of 1.
+/// The axes of a tensor, from `axes` of some of its slices and from `of`, those
+/// of one more. The two differ only in units, of which the larger is taken: a
+/// slice whose parts along an axis are equal has a unit of 1.
 SliceAxes withLargestUnits(const SliceAxes &axes, SliceAxes of) {
   for (auto [own, before] : llvm::zip(of, axes))
     own.unit = std::max(own.unit, before.unit);
@@ -126,8 +127,9 @@ SmallVector<int64_t> numbersOf(const SliceAxes &axes) {
   return numbers;
 }
 
-/// The shape of the tensor, or of a row of a stack, whose slices over the grid
-/// of `axes` begin with the first of `slices`.
+/// The shape of the tensor, or of the row of a stack, that the first
+/// `axes.slices()` of `slices` form together. Fails unless each of `slices` has
+/// the shape that `axes` give it.
 FailureOr<SmallVector<int64_t>> joinedShape(rank::StepOp step,
                                             ArrayRef<RankedTensorType> slices,
                                             const SliceAxes &axes) {
@@ -139,9 +141,10 @@ FailureOr<SmallVector<int64_t>> joinedShape(rank::StepOp step,
     std::vector<SmallVector<int64_t>> joined;
     for (auto [number, shape] : llvm::enumerate(shapes)) {
       if (axis.dim >= int64_t(shape.size()))
-        return step.emitOpError() << "has a slice of type " << slices.front()
-                                  << ", which is split along dimension "
-                                  << axis.dim << " over a grid";
+        return step.emitOpError()
+               << "has slices over a grid, the first of type " << slices.front()
+               << ", split along dimension " << axis.dim
+               << ", which one of them lacks";
       if (number % size_t(axis.parts) == 0)
         joined.push_back(shape);
       else
@@ -154,8 +157,8 @@ FailureOr<SmallVector<int64_t>> joinedShape(rank::StepOp step,
     std::vector<int64_t> own = axes.shapeOf(whole, int64_t(number) % count);
     if (!own.empty() && slice == slices.front().clone(own))
       continue;
-    auto error = step.emitOpError()
-                 << "has slice " << number << " over a grid of type " << slice;
+    auto error = step.emitOpError() << "has slice " << number << " of type "
+                                    << slice << " over a grid";
     error << ", where axes [" << ArrayRef<int64_t>(numbersOf(axes)) << "] of "
           << slices.front().clone(whole) << " give ";
     if (own.empty())
@@ -221,8 +224,9 @@ FailureOr<ArrayAttr> describe(rank::StepOp step, ArrayRef<Type> types,
       return step.emitOpError()
              << "slices dimension " << dim << " of " << tensor;
     if (parts < 0 || (parts > 0 && dim < 0 && axes.empty()))
-      return step.emitOpError() << "has " << parts << " parts for each row of "
-                                << tensor << ", of dimension " << dim;
+      return step.emitOpError()
+             << "has 'pipeline.slice_parts' " << parts << " for " << tensor
+             << "; it must be at least 0 and needs 'pipeline.slice_dim'";
     SmallVector<int64_t> shape(tensor.getShape());
     int64_t rows = 1;
     if (whole.slices > 0 && dim >= 0)
@@ -241,7 +245,7 @@ FailureOr<ArrayAttr> describe(rank::StepOp step, ArrayRef<Type> types,
         return failure();
       shape = *joined;
       for (SliceAxis &axis : axes)
-        axis.dim += parts > 0; // Behind the rows.
+        axis.dim += parts > 0; // Dimension 0 is that of the rows.
     }
     bool isStack = axes.empty() ? dim < 0 || parts > 0 : parts > 0;
     if (whole.slices > 0 && isStack) {
@@ -332,12 +336,13 @@ rank::BufferAttr describe(rank::BufferOp buffer, Replaced &replaced,
   if (DenseI64ArrayAttr own = buffer.getStartsAttr())
     list = starts.insert({own, int64_t(starts.size())}).first->second;
   std::optional<int64_t> own = buffer.getOwn();
+  auto ofOwn = own ? replaced.find({*own, -1}) : replaced.end();
   return rank::BufferAttr::get(
       buffer.getContext(), buffer.getBufferNameAttr(), buffer.getKind(),
       tensorOf(buffer.getType()), buffer.getDepth(), ofArgument ? position : -1,
       result, slice, buffer.getPlace().value_or(-1), list, buffer.getOnHost(),
-      own.value_or(-1), own ? replaced[{*own, -1}] : -1, buffer.getWeightAttr(),
-      buffer.getTurns().value_or(ArrayRef<int64_t>()),
+      own.value_or(-1), ofOwn == replaced.end() ? -1 : ofOwn->second,
+      buffer.getWeightAttr(), buffer.getTurns().value_or(ArrayRef<int64_t>()),
       buffer.getPeriod().value_or(0));
 }
 

@@ -84,3 +84,29 @@ func.func private @gradients(%g: tensor<2x64x64xf32>, %q: tensor<2x64x8xf32>, %k
       ins(%s, %q : tensor<2x64x64xf32>, tensor<2x64x8xf32>) outs(%zeros : tensor<2x64x8xf32>) -> tensor<2x64x8xf32>
   return %dq, %dk : tensor<2x64x8xf32>, tensor<2x64x8xf32>
 }
+
+// Indices that wrap in their type: the mask is no triangle.
+// CHECK-LABEL: @narrow
+// CHECK-NOT: host.triangle
+// CHECK: return
+#two = affine_map<(q, k) -> (q, k)>
+func.func private @narrow(%q: tensor<256x8xf32>, %k: tensor<256x8xf32>) -> tensor<256x256xf32> {
+  %zero = arith.constant 0.0 : f32
+  %masked = arith.constant -1.0e+9 : f32
+  %e = tensor.empty() : tensor<256x256xf32>
+  %zeros = linalg.fill ins(%zero : f32) outs(%e : tensor<256x256xf32>) -> tensor<256x256xf32>
+  %s = linalg.contract indexing_maps = [affine_map<(q, k, d) -> (q, d)>, affine_map<(q, k, d) -> (k, d)>, affine_map<(q, k, d) -> (q, k)>] ins(%q, %k : tensor<256x8xf32>, tensor<256x8xf32>)
+      outs(%zeros : tensor<256x256xf32>) -> tensor<256x256xf32>
+  %p = linalg.generic {indexing_maps = [#two, #two], iterator_types = ["parallel", "parallel"]}
+      ins(%s : tensor<256x256xf32>) outs(%e : tensor<256x256xf32>) {
+  ^bb0(%in: f32, %o: f32):
+    %i = linalg.index 0 : index
+    %j = linalg.index 1 : index
+    %ii = arith.index_cast %i : index to i8
+    %jj = arith.index_cast %j : index to i8
+    %c = arith.cmpi sge, %ii, %jj : i8
+    %1 = arith.select %c, %in, %masked : f32
+    linalg.yield %1 : f32
+  } -> tensor<256x256xf32>
+  return %p : tensor<256x256xf32>
+}

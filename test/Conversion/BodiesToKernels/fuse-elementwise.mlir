@@ -315,3 +315,18 @@ func.func @row_number(%x: tensor<9x16xf32>, %y: tensor<16xf32>) -> tensor<16xf32
   }
   return %r : tensor<16xf32>
 }
+
+// An addition may use the number from which it starts twice.
+// CHECK-LABEL: @doubled
+// CHECK: return
+func.func private @doubled() -> tensor<8xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<8xf32>
+  %z = linalg.fill ins(%zero : f32) outs(%e : tensor<8xf32>) -> tensor<8xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>], iterator_types = ["parallel"]} outs(%z : tensor<8xf32>) {
+  ^bb0(%o: f32):
+    %a = arith.addf %o, %o : f32
+    linalg.yield %a : f32
+  } -> tensor<8xf32>
+  return %r : tensor<8xf32>
+}

@@ -77,3 +77,22 @@ func.func private @softmax(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
   %0 = linalg.softmax dimension(1) ins(%x : tensor<4x8xf32>) outs(%e : tensor<4x8xf32>) -> tensor<4x8xf32>
   return %0 : tensor<4x8xf32>
 }
+
+// Products in float64 that are rounded to float32 keep their precision: no operand is rounded before.
+// CHECK-LABEL: @wide
+// CHECK-NOT: linalg.contract
+// CHECK: return
+func.func private @wide(%x: tensor<4x4xf64>, %y: tensor<4x4xf64>) -> tensor<4x4xf32> {
+  %z = arith.constant 0.0 : f32
+  %e0 = tensor.empty() : tensor<4x4xf32>
+  %e = linalg.fill ins(%z : f32) outs(%e0 : tensor<4x4xf32>) -> tensor<4x4xf32>
+  %0 = linalg.generic {indexing_maps = [#a,#b,#c], iterator_types = ["parallel","parallel","reduction"]} ins(%x, %y : tensor<4x4xf64>, tensor<4x4xf64>) outs(%e : tensor<4x4xf32>) {
+  ^bb0(%l: f64, %r: f64, %o: f32):
+    %p = arith.mulf %l, %r : f64
+    %w = arith.extf %o : f32 to f64
+    %s = arith.addf %w, %p : f64
+    %t = arith.truncf %s : f64 to f32
+    linalg.yield %t : f32
+  } -> tensor<4x4xf32>
+  return %0 : tensor<4x4xf32>
+}

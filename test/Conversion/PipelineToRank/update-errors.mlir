@@ -158,3 +158,35 @@ func.func @update(%w: tensor<4xf32> {pipeline.role = "parameter", pipeline.of = 
     -> (tensor<4xf32> {pipeline.role = "parameter", pipeline.of = 0}, tensor<4xf32> {pipeline.role = "parameter", pipeline.of = 0}) {
   return %w, %dw : tensor<4xf32>, tensor<4xf32>
 }
+
+// -----
+
+func.func private @a(%w: tensor<4xf32>, %x: tensor<4xf32>) -> tensor<4xf32> {
+  return %x : tensor<4xf32>
+}
+func.func private @b(%v: tensor<4xf32>, %h: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  return %h, %h : tensor<4xf32>, tensor<4xf32>
+}
+pipeline.graph @step(%w: tensor<4xf32> {pipeline.role = "parameter"}, %v: tensor<4xf32> {pipeline.role = "parameter"},
+                     %x: tensor<4xf32> {pipeline.role = "batch"})
+    -> (tensor<4xf32> {pipeline.role = "gradient", pipeline.of = 0, pipeline.combine = "sum"},
+        tensor<4xf32> {pipeline.role = "gradient", pipeline.of = 1, pipeline.combine = "sum"})
+    attributes {layers = ["a", "b"]} {
+  %h = pipeline.node "a" @a phase F layer 0 (%w, %x) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %g, %dv = pipeline.node "b" @b phase F layer 1 (%v, %h) : (tensor<4xf32>, tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
+  %dw = pipeline.node "c" @a phase B layer 0 (%w, %g) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  pipeline.yield %dw, %dv results [0, 1] : tensor<4xf32>, tensor<4xf32>
+}
+pipeline.cluster @local {
+  pipeline.device @d0 class "cpu-core" memory 1000000 node 0 flops 1.0e+09 bandwidth 1.0e+09
+  pipeline.device @d1 class "cpu-core" memory 1000000 node 0 flops 1.0e+09 bandwidth 1.0e+09
+}
+pipeline.program @plan of @step on @local microbatches 4 {
+  pipeline.stage 0 on [@d0] layers [0]
+  pipeline.stage 1 on [@d1] layers [1]
+}
+// expected-error @+1 {{@update takes parameter 'w', but not its gradient; give it both, or neither}}
+func.func @update(%w: tensor<4xf32> {pipeline.role = "parameter", pipeline.of = 0, pipeline.name = "w"})
+    -> (tensor<4xf32> {pipeline.role = "parameter", pipeline.of = 0}) {
+  return %w : tensor<4xf32>
+}

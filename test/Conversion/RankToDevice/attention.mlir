@@ -72,3 +72,24 @@ func.func private @library.B(%x: tensor<128x4x64xbf16>, %s: tensor<4x128xf32>, %
       -> tensor<128x4x60xbf16>, tensor<128x4x60xbf16>, tensor<128x4x60xbf16>
   return %d#0, %g#0 : tensor<128x4x64xbf16>, tensor<128x4x60xbf16>
 }
+
+// -----
+
+// A slice without the innermost dimension is not contiguous: no call of the library.
+// SPLIT-LABEL: @sliced
+// SPLIT-NOT: library
+// SPLIT: return
+#q = affine_map<(h, i, j, w, v) -> (i, h, w)>
+#k = affine_map<(h, i, j, w, v) -> (j, h, w)>
+#v = affine_map<(h, i, j, w, v) -> (j, h, v)>
+#o = affine_map<(h, i, j, w, v) -> (i, h, v)>
+#s = affine_map<(h, i, j, w, v) -> (h, i)>
+func.func private @sliced(%x: tensor<128x4x64x8xbf16>) -> (tensor<128x4x64xbf16>, tensor<4x128xf32>) {
+  %q = tensor.extract_slice %x[0, 0, 0, 0] [128, 4, 64, 1] [1, 1, 1, 1] : tensor<128x4x64x8xbf16> to tensor<128x4x64xbf16>
+  %e = tensor.empty() : tensor<128x4x64xbf16>
+  %f = tensor.empty() : tensor<4x128xf32>
+  %d:2 = pipeline.attention scale 1.250000e-01 causal maps [#q, #k, #v, #o, #s]
+      ins(%q, %q, %q : tensor<128x4x64xbf16>, tensor<128x4x64xbf16>, tensor<128x4x64xbf16>)
+      outs(%e, %f : tensor<128x4x64xbf16>, tensor<4x128xf32>) -> tensor<128x4x64xbf16>, tensor<4x128xf32>
+  return %d#0, %d#1 : tensor<128x4x64xbf16>, tensor<4x128xf32>
+}

@@ -8,6 +8,8 @@
 // CHECK: arith.bitcast %[[E]] : f32 to i32
 // CHECK: arith.addi %{{.*}}, %{{c4096.*}}
 // CHECK: arith.andi %{{.*}}, %{{c-8192.*}}
+// CHECK: arith.cmpi ugt
+// CHECK: arith.select
 // CHECK: %[[HIGH:.*]] = arith.bitcast %{{.*}} : i32 to f32
 // CHECK: %[[REST:.*]] = arith.subf %[[E]], %[[HIGH]] : f32
 // CHECK: arith.bitcast %[[REST]]

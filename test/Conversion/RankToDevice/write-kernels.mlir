@@ -242,3 +242,26 @@ func.func private @kernel.half(%x: memref<64x128xf32>, %y: memref<64x128xf32, st
   }
   return
 }
+
+// -----
+
+// 2.5e9 iterations over two small arrays are counted in 64 bits.
+// CHECK-LABEL: gpu.func @pairs
+// CHECK-NOT: -1794967296
+// CHECK: 2500000000
+// CHECK: gpu.return
+#v = affine_map<(i, j) -> (i)>
+#w = affine_map<(i, j) -> (j)>
+#z = affine_map<(i, j) -> ()>
+func.func private @pairs(%a: memref<50000xf32>, %b: memref<50000xf32>, %r: memref<f32>, %part: memref<512xf32>) attributes {host.kernel} {
+  %f = memref.alloc() : memref<f32>
+  linalg.generic {indexing_maps = [#v, #w, #z], iterator_types = ["reduction", "reduction"], device.parts = 512 : i64}
+    ins(%a, %b : memref<50000xf32>, memref<50000xf32>) outs(%f : memref<f32>) {
+    ^bb0(%x: f32, %y: f32, %s: f32):
+      %m = arith.mulf %x, %y : f32
+      %t = math.tanh %m : f32
+      %n = arith.addf %s, %t : f32
+      linalg.yield %n : f32
+  }
+  return
+}

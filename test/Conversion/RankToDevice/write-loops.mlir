@@ -82,3 +82,31 @@ func.func private @kernel.0(%x: memref<8x256xi32>) attributes {host.kernel} {
   }
   return
 }
+
+// -----
+
+// A row from a column of the same square: threads would read what others wrote, so one runs the loop.
+// CHECK-LABEL: gpu.func @k
+// CHECK-SAME: block = [32, 1, 1]
+func.func private @k(%a: memref<64x64xf32>, %b: memref<64x64xf32>) attributes {host.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = arith.constant 64 : index
+  scf.for %i = %c0 to %n step %c1 {
+    %col = memref.subview %a[0, %i] [64, 1] [1, 1] : memref<64x64xf32> to memref<64xf32, strided<[64], offset: ?>>
+    %rowb = memref.subview %b[%i, 0] [1, 64] [1, 1] : memref<64x64xf32> to memref<64xf32, strided<[1], offset: ?>>
+    linalg.generic {indexing_maps = [affine_map<(d) -> (d)>, affine_map<(d) -> (d)>], iterator_types = ["parallel"]}
+      ins(%col : memref<64xf32, strided<[64], offset: ?>>) outs(%rowb : memref<64xf32, strided<[1], offset: ?>>) {
+      ^bb0(%x: f32, %y: f32):
+        %s = arith.addf %x, %x : f32
+        linalg.yield %s : f32
+    }
+    %row = memref.subview %a[%i, 0] [1, 64] [1, 1] : memref<64x64xf32> to memref<64xf32, strided<[1], offset: ?>>
+    linalg.generic {indexing_maps = [affine_map<(d) -> (d)>, affine_map<(d) -> (d)>], iterator_types = ["parallel"]}
+      ins(%rowb : memref<64xf32, strided<[1], offset: ?>>) outs(%row : memref<64xf32, strided<[1], offset: ?>>) {
+      ^bb0(%x: f32, %y: f32):
+        linalg.yield %x : f32
+    }
+  }
+  return
+}

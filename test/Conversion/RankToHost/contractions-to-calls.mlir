@@ -73,7 +73,7 @@ func.func private @loop_over_sum(%x: memref<3x2x8xf32>, %y: memref<2x3x4xf32>, %
 // -----
 
 func.func private @integers(%x: memref<8x2xi32>, %y: memref<2x4xi32>, %s: memref<8x4xi32>) {
-  // expected-error @below {{contraction must be in f32 or f64 throughout, without an epilogue, but got 'memref<8x2xi32>'}}
+  // expected-error @below {{contraction must be in f32 or f64 throughout, but got 'memref<8x2xi32>'}}
   rank.contract accumulate maps [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]
       ins(%x, %y : memref<8x2xi32>, memref<2x4xi32>) outs(%s : memref<8x4xi32>)
   return

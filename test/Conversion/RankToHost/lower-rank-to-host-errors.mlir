@@ -57,7 +57,7 @@ rank.program @step.0 rank 0 device "d0" of @step microbatches 8 schedule "gpipe"
 
 // -----
 
-// expected-error @below {{has slice 1 over a grid of type 'tensor<3x2xf32>', where axes [2, 0, 1, 1, 2, 1, 1, 1] of 'tensor<7x4xf32>' give 'tensor<4x2xf32>'}}
+// expected-error @below {{has slice 1 of type 'tensor<3x2xf32>' over a grid, where axes [2, 0, 1, 1, 2, 1, 1, 1] of 'tensor<7x4xf32>' give 'tensor<4x2xf32>'}}
 rank.step @step(tensor<4x2xf32> {pipeline.position = 0 : i64, pipeline.role = "parameter", pipeline.slice = 0 : i64, pipeline.slice_ways = array<i64: 2, 2>, pipeline.slice_dim = array<i64: 0, 1>, pipeline.slice_outer = array<i64: 1, 1>, pipeline.slice_unit = array<i64: 1, 1>},
                 tensor<3x2xf32> {pipeline.position = 0 : i64, pipeline.role = "parameter", pipeline.slice = 1 : i64, pipeline.slice_ways = array<i64: 2, 2>, pipeline.slice_dim = array<i64: 0, 1>, pipeline.slice_outer = array<i64: 1, 1>, pipeline.slice_unit = array<i64: 1, 1>},
                 tensor<3x2xf32> {pipeline.position = 0 : i64, pipeline.role = "parameter", pipeline.slice = 2 : i64, pipeline.slice_ways = array<i64: 2, 2>, pipeline.slice_dim = array<i64: 0, 1>, pipeline.slice_outer = array<i64: 1, 1>, pipeline.slice_unit = array<i64: 1, 1>},

@@ -181,3 +181,17 @@ func.func @attention_c1_rank(%x: memref<8x8xf32>, %s: memref<8x1xf32>) {
       ins(%x, %x, %x : memref<8x8xf32>, memref<8x8xf32>, memref<8x8xf32>) outs(%x, %s : memref<8x8xf32>, memref<8x1xf32>)
   return
 }
+
+// -----
+
+#q = affine_map<(i, j, w, v) -> (i, w)>
+#k = affine_map<(i, j, w, v) -> (j, w)>
+#v = affine_map<(i, j, w, v) -> (j, v)>
+#o = affine_map<(i, j, w, v) -> (i, v)>
+#s = affine_map<(i, j, w, v) -> (i)>
+func.func @attention_c1_outputs(%x: memref<8x8xf32>, %s: memref<8xf32>) {
+  // expected-error @below {{needs 2 of its operands as outputs, got 1}}
+  pipeline.attention scale 1.0 maps [#q, #k, #v, #o, #s]
+      ins(%x, %x, %x, %x : memref<8x8xf32>, memref<8x8xf32>, memref<8x8xf32>, memref<8x8xf32>) outs(%s : memref<8xf32>)
+  return
+}

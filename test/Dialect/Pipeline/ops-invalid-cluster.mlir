@@ -113,3 +113,11 @@ pipeline.cluster @lab {
   // expected-error @below {{needs a positive bandwidth for 'port', got -1.000000e+00}}
   pipeline.fabric port -1.0
 }
+
+// -----
+
+// device_c1
+pipeline.cluster @lab {
+  // expected-error @below {{memory, flops and bandwidth must be positive, got -5, 1.000000e+00 and 1.000000e+00}}
+  pipeline.device @d0 class "c" memory -5 node 0 flops 1.0 bandwidth 1.0
+}

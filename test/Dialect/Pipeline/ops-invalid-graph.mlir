@@ -4,7 +4,7 @@
 
 // graph_c1
 pipeline.graph @step(%x: tensor<f32>) -> (tensor<f32>) attributes {layers = ["a"]} {
-  // expected-error @below {{layer must be less than 1, the number of layers, got 1}}
+  // expected-error @below {{layer must be at least 0 and less than 1, the number of layers, got 1}}
   %h = pipeline.node "a.F" phase F layer 1 (%x) : (tensor<f32>) -> tensor<f32>
   pipeline.yield %h results [0] : tensor<f32>
 }

@@ -60,7 +60,7 @@ TEST(Cluster, WrongNames) {
   EXPECT_EQ(loadCluster("h100:513").error().message,
             "cluster 'h100' has 1 to 512 hosts, got 513");
   EXPECT_EQ(loadCluster("uneven-8-4-2-2:2").error().message,
-            "cluster 'uneven-8-4-2-2' has hosts of its own, got "
+            "cluster 'uneven-8-4-2-2' has a fixed list of hosts, got "
             "'uneven-8-4-2-2:2'; leave the number out");
   EXPECT_EQ(loadCluster("no-such.json").error().message,
             "cannot read 'no-such.json': No such file or directory");

@@ -6,9 +6,11 @@
 //===----------------------------------------------------------------------===//
 //
 // Constructors and registration of the passes in dialects/Rank/HostPasses.td,
-// which describes each. After those of BodiesToKernels, they lower kernels and
-// rank programs to the LLVM dialect; none depends on stages or schedules. Rank
-// programs for devices are host code too, and are lowered by the same passes.
+// which describes each. The first groups operations of bodies over the same
+// rows; the others lower kernels and rank programs to the LLVM dialect. Passes
+// of BodiesToKernels run before and between them (lib/Pipelines has the order).
+// None depends on stages or schedules. Rank programs for devices are host code
+// too, and are lowered by the same passes.
 //
 //===----------------------------------------------------------------------===//
 

@@ -80,10 +80,20 @@ std::optional<Mask> matchComparison(Value condition) {
   if (!compare)
     return std::nullopt;
   auto loopOf = [](Value value) {
-    while (auto cast = value.getDefiningOp<arith::IndexCastOp>())
+    unsigned bits = 64; // Of the narrowest integer on the way.
+    while (auto cast = value.getDefiningOp<arith::IndexCastOp>()) {
+      if (auto type = dyn_cast<IntegerType>(value.getType()))
+        bits = std::min(bits, type.getWidth());
       value = cast.getIn();
+    }
     auto index = value.getDefiningOp<linalg::IndexOp>();
-    return index ? int(index.getDim()) : -1;
+    if (!index)
+      return -1;
+    int64_t extent = index->getParentOfType<linalg::LinalgOp>()
+                         .getStaticLoopRanges()[index.getDim()];
+    bool wraps = bits < 64 && (ShapedType::isDynamic(extent) ||
+                               !llvm::isIntN(bits, extent - 1));
+    return wraps ? -1 : int(index.getDim());
   };
   int a = loopOf(compare.getLhs()), b = loopOf(compare.getRhs());
   if (a < 0 || b < 0 || a == b)

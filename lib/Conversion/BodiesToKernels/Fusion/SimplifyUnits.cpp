@@ -99,13 +99,16 @@ struct StartFromNumber : OpRewritePattern<linalg::GenericOp> {
     for (OpOperand &init : op.getDpsInitsMutable()) {
       auto fill = init.get().getDefiningOp<linalg::FillOp>();
       BlockArgument element = op.getMatchingBlockArgument(&init);
-      if (!fill || element.use_empty())
-        continue;
       auto type = cast<RankedTensorType>(init.get().getType());
+      if (!fill || element.use_empty() || !type.hasStaticShape())
+        continue;
       rewriter.setInsertionPoint(op);
       Value empty = tensor::EmptyOp::create(
           rewriter, op.getLoc(), type.getShape(), type.getElementType());
-      for (Operation *user : llvm::make_early_inc_range(element.getUsers()))
+      // An addition may use it twice.
+      llvm::SmallSetVector<Operation *, 4> users(element.user_begin(),
+                                                 element.user_end());
+      for (Operation *user : users)
         if (auto add = dyn_cast<arith::AddFOp>(user);
             add && matchPattern(fill.getInputs()[0], m_AnyZeroFloat()))
           rewriter.replaceOp(add, add.getLhs() == element ? add.getRhs()

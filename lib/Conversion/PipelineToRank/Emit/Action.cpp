@@ -203,21 +203,16 @@ LogicalResult RankEmitter::emitNode(const ActionKey &key,
 }
 
 /// Writes a result of the step that is an argument of the graph.
-void RankEmitter::passThrough(int64_t result, const ActionKey &key) {
-  pipeline::GraphOp graph = plan.graph;
-  auto yield = cast<pipeline::YieldOp>(graph.getBody().front().getTerminator());
-  for (auto [value, of] : llvm::zip(yield.getValues(), yield.getResults())) {
-    if (of != result || !isa<BlockArgument>(value))
-      continue;
-    Value source = read(value, key);
-    if (Value sum = sumOf(result, key))
-      rank::AddOp::create(builder, loc, source, sum);
-    if (!plan.isAccumulated(result)) {
-      rank::CopyOp::create(builder, loc, source,
-                           slotOf(outputs.at(result), numbers.ofStep));
-      ++statistics.copies;
-    }
-  }
+void RankEmitter::passThrough(BlockArgument argument, int64_t result,
+                              const ActionKey &key) {
+  Value source = read(argument, key);
+  if (Value sum = sumOf(result, key))
+    rank::AddOp::create(builder, loc, source, sum);
+  if (plan.isAccumulated(result))
+    return;
+  rank::CopyOp::create(builder, loc, source,
+                       slotOf(outputs.at(result), numbers.ofStep));
+  ++statistics.copies;
 }
 
 void RankEmitter::emitReleases(const ActionKey &key, unsigned position) {
@@ -308,8 +303,8 @@ LogicalResult RankEmitter::emitPart(const ActionKey &key) {
     emitReleases(key, position);
     beginSums(key, position);
   }
-  for (int64_t result : action.passedThrough)
-    passThrough(result, key);
+  for (auto [argument, result] : action.passedThrough)
+    passThrough(argument, result, key);
   beginSums(key, action.nodes.size());
   return success();
 }

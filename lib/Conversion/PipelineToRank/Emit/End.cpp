@@ -53,9 +53,10 @@ void RankEmitter::addParts(Value zero) {
 }
 
 void RankEmitter::emitEnd() {
-  int64_t stage = 0;
-  while (plan.rankOfStage[stage] != rank)
-    ++stage;
+  auto found = llvm::find(plan.rankOfStage, rank);
+  // A rank without work only gets new parameters.
+  int64_t stage =
+      found == plan.rankOfStage.end() ? 0 : found - plan.rankOfStage.begin();
   Value zero = constant(0);
   auto op = rank::ActionOp::create(builder, loc, ActionKind::Update,
                                    plan.stageNumber(stage), zero);

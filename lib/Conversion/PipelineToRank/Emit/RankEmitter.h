@@ -100,7 +100,8 @@ private:
   mlir::Value readPart(const ValuePlan &made, const ActionKey &key);
   mlir::Value acquire(mlir::Value value, const StashPlan &stash);
   void distribute(mlir::Value value);
-  void passThrough(int64_t result, const ActionKey &key);
+  void passThrough(mlir::BlockArgument argument, int64_t result,
+                   const ActionKey &key);
   void emitReleases(const ActionKey &key, unsigned position);
   void emitFetches(const ActionKey &key);
   mlir::Value countTurns(const ActionKey &key);

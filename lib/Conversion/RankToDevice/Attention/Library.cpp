@@ -11,7 +11,8 @@
 
 namespace stagewright::device {
 
-/// Max width of a head that the library supports (sw_attention_desc).
+/// Max width of a head for which the library supports gradients
+/// (sw_attention_desc).
 constexpr int64_t kMostWidth = 128;
 
 std::optional<LibraryHeads>
@@ -43,7 +44,9 @@ static bool isAligned(Value value) {
       return false;
     Operation *maker = value.getDefiningOp();
     if (auto slice = dyn_cast_or_null<tensor::ExtractSliceOp>(maker)) {
-      if (ShapedType::isDynamic(last(slice.getStaticOffsets())) ||
+      // Without the innermost dimension, elements are not contiguous.
+      if (slice.getDroppedDims().test(
+              unsigned(slice.getSourceType().getRank() - 1)) ||
           last(slice.getStaticOffsets()) % kUnit != 0 ||
           llvm::any_of(slice.getStaticOffsets(), ShapedType::isDynamic) ||
           !llvm::all_of(slice.getStaticStrides(),
@@ -111,9 +114,9 @@ static bool areEvenlyApart(Value value, int64_t head) {
 /// The bias of a masked key, for masks that replace its score with this or a
 /// lower number. Such a key has weight 0 beside keys that are not masked. If
 /// all keys of a row are masked, float32 rounds the sums of bias and score to
-/// the bias for scores below about 32, so the weights are equal, as in the
-/// model. With a higher bias the sums would differ; masks with a higher number
-/// use our kernels.
+/// the bias for scores of magnitude below about 32, so the weights are equal,
+/// as in the model. With a higher bias the sums would differ; masks with a
+/// higher number use our kernels.
 constexpr float kHidden = -1e9f;
 
 /// Whether the library accepts the mask as a bias.

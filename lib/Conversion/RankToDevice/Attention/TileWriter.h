@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // The common part of the attention kernels. A block of threads computes some
-// rows of one head and loops over the columns of the other operand, one tile of
-// scores at a time. All threads of a row are adjacent in a warp and combine
-// values by shuffles.
+// rows of one head and loops over the columns of the scores, which are the rows
+// of the other operand, one tile of scores at a time. All threads of a row are
+// adjacent in a warp and combine values by shuffles.
 //
 //        columns: tile b, in shared memory             width
 //            +---------------+                    +-------------+
@@ -130,7 +130,8 @@ public:
   mlir::Value rowOf(mlir::Value first, int64_t i);
   mlir::Value columnOf(mlir::Value first, int64_t j);
   /// A scaled, capped and masked score; the factor of its gradient from the cap
-  /// (null: 1); and whether it is unmasked (null: it is).
+  /// (null: 1); and whether a boolean mask leaves it unchanged (null: there is
+  /// no such mask).
   struct Masked {
     mlir::Value score, slope, passes;
   };

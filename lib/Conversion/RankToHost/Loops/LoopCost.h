@@ -24,8 +24,8 @@ namespace stagewright::host {
 /// The trip count of a loop with constant bounds.
 std::optional<int64_t> turnsOf(mlir::scf::ForOp loop);
 
-/// Nanoseconds of one execution of `block`, with loops and calls of sw_gemm in
-/// it; other calls count 0.
+/// Nanoseconds of one execution of `block`, with the loops and the calls of
+/// sw_gemm and sw_convolution in it; other calls count 0.
 double nanosecondsOf(mlir::Block &block, mlir::SymbolTable &symbols);
 
 } // namespace stagewright::host

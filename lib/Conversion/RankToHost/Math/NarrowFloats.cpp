@@ -44,8 +44,8 @@ struct RoundToOdd : OpRewritePattern<arith::TruncFOp> {
       return arith::ExtUIOp::create(b, words,
                                     arith::CmpFOp::create(b, how, left, right));
     };
-    // Round to odd: move one number towards zero if `single` was rounded away
-    // from zero, then set the last bit if the rounding was inexact.
+    // Round to odd: if `single` was rounded away from zero, take the adjacent
+    // f32 towards zero; then set the last bit if the rounding was inexact.
     Value away =
         compare(arith::CmpFPredicate::OGT, math::AbsFOp::create(b, back),
                 math::AbsFOp::create(b, x));
@@ -83,8 +83,8 @@ struct HostNarrowFloatsPass : impl::HostNarrowFloatsBase<HostNarrowFloatsPass> {
     return applyPartialConversion(getOperation(), target, std::move(patterns));
   }
 
-  /// Computes functions of 16 bits (rounding, powers, what ApproximateMath
-  /// leaves) in f32: C libraries have none for 16 bits.
+  /// Computes math functions of 16-bit floats (rounding, powers, what
+  /// ApproximateMath leaves) in f32: C libraries have none for 16 bits.
   LogicalResult callInSingle() {
     MLIRContext *context = &getContext();
     TypeConverter converter;

@@ -347,7 +347,7 @@ private:
   RowBlocks blocks;
   RewriterBase &rewriter;
   llvm::SmallDenseSet<Operation *> members;
-  DenseMap<Value, Operation *> lastReader; ///< null if a gather reads it
+  DenseMap<Value, Operation *> lastReader; ///< null if that is a gather
   SmallVector<Result> results;
   DenseMap<Value, Value> tiles;
 };

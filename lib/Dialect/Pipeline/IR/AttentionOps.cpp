@@ -111,6 +111,14 @@ static LogicalResult verifyMaps(Operation *op, const Attention &view) {
     return op->emitOpError()
            << "needs " << view.names.size() << " operands ("
            << llvm::join(view.names, ", ") << "), got " << op->getNumOperands();
+  size_t outputs = llvm::TypeSwitch<Operation *, size_t>(op)
+                       .Case([](AttentionGradientOp) { return 3; })
+                       .Case([](AttentionQueryGradientOp) { return 1; })
+                       .Default([](Operation *) { return 2; });
+  auto given = cast<DestinationStyleOpInterface>(op).getNumDpsInits();
+  if (size_t(given) != outputs) // attention_c1
+    return op->emitOpError() << "needs " << outputs << " of its operands as "
+                             << "outputs, got " << given;
   if (view.maps.size() != op->getNumOperands())
     return op->emitOpError()
            << "needs one map for each of its operands, got " << view.maps.size()

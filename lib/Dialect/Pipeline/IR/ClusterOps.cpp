@@ -34,11 +34,12 @@ static LogicalResult verifyContractions(DeviceOp device, NamedAttribute entry) {
 }
 
 LogicalResult DeviceOp::verify() {
-  if (getMemory() <= 0 || !(getFlops().convertToDouble() > 0) ||
+  if (int64_t(getMemory()) <= 0 || !(getFlops().convertToDouble() > 0) ||
       !(getBandwidth().convertToDouble() > 0)) // device_c1
     return emitOpError() << "memory, flops and bandwidth must be positive, got "
-                         << getMemory() << ", " << getFlops().convertToDouble()
-                         << " and " << getBandwidth().convertToDouble();
+                         << int64_t(getMemory()) << ", "
+                         << getFlops().convertToDouble() << " and "
+                         << getBandwidth().convertToDouble();
   if (getSpeed() && !(getSpeed()->convertToDouble() > 0)) // device_c2
     return emitOpError() << "speed must be positive, got "
                          << getSpeed()->convertToDouble();

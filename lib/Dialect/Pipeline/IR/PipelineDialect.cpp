@@ -224,18 +224,20 @@ LogicalResult PipelineDialect::verifyRegionResultAttribute(
     std::optional<Role> role = argumentRole(function, of);
     Role own = resultRole(function, index).value_or(Role::Gradient);
     Role expected = own == Role::State ? Role::State : Role::Parameter;
+    bool replaces = own == Role::Parameter || own == Role::State;
+    std::string is =
+        replaces ? "replaces" : ("is the " + stringifyRole(own) + " of").str();
     if (role && role != expected)
       return op->emitError()
-             << what << " is the " << stringifyRole(own) << " of argument "
-             << of << ", which must have role \"" << stringifyRole(expected)
+             << what << " " << is << " argument " << of
+             << ", which must have role \"" << stringifyRole(expected)
              << "\", got \"" << stringifyRole(*role) << "\"";
     auto argument = dyn_cast<ShapedType>(function.getArgumentTypes()[of]);
     auto gradient = dyn_cast<ShapedType>(type);
     if (!argument || !gradient || argument.getShape() != gradient.getShape())
-      return op->emitError()
-             << what << " is the " << stringifyRole(own) << " of argument "
-             << of << " and must have its shape, got " << type << " and "
-             << function.getArgumentTypes()[of];
+      return op->emitError() << what << " " << is << " argument " << of
+                             << " and must have its shape, got " << type
+                             << " and " << function.getArgumentTypes()[of];
     return success();
   }
   if (attribute.getName() == kSliceWays)

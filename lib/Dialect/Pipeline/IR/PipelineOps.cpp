@@ -53,8 +53,9 @@ static LogicalResult verifyEdge(NodeOp node, NodeOp producer) {
                    producer.getPhase() == ActionKind::Recompute))) // graph_c3
     return (node.emitOpError()
             << "of phase " << letter(node.getPhase())
-            << " must take values of phase F, got one of phase "
-            << letter(producer.getPhase()))
+            << " must take values of phase "
+            << (node.getPhase() == ActionKind::Forward ? "F" : "F or R")
+            << ", got one of phase " << letter(producer.getPhase()))
                .attachNote(producer.getLoc())
            << "made by node '" << producer.getNodeName() << "'";
   bool ordered =
@@ -80,9 +81,9 @@ LogicalResult GraphOp::verifyRegions() {
       return emitOpError() << "holds nodes only, got '" << op.getName() << "'";
     int64_t layer = node.getLayer();
     if (layer < 0 || layer >= getNumLayers()) // graph_c1
-      return node.emitOpError() << "layer must be less than " << getNumLayers()
-                                << ", the number of layers, "
-                                << "got " << layer;
+      return node.emitOpError()
+             << "layer must be at least 0 and less than " << getNumLayers()
+             << ", the number of layers, got " << layer;
     if (!names.insert(node.getNodeName()).second) // graph_c2
       return node.emitOpError()
              << "name '" << node.getNodeName() << "' is taken by another node";

@@ -86,7 +86,8 @@ struct PartitionPass : impl::PartitionBase<PartitionPass> {
   LogicalResult partition() {
     if (stages != -1 && stages < 1)
       return emitError(getOperation().getLoc())
-             << "number of stages must be at least 1, got " << stages.getValue();
+             << "number of stages must be at least 1, got "
+             << stages.getValue();
     PlanRequest request = {planner, schedule, chunks, placement};
     if (Status status = request.check(stages, !plan.empty()); !status)
       return emitError(getOperation().getLoc(), status.error().message);

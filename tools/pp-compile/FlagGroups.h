@@ -1,4 +1,4 @@
-//===- Flags.h - the groups of flags of pp-compile --------------*- C++ -*-===//
+//===- FlagGroups.h - the groups of flags of pp-compile ---------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -10,8 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef STAGEWRIGHT_TOOLS_PP_COMPILE_FLAGS_H
-#define STAGEWRIGHT_TOOLS_PP_COMPILE_FLAGS_H
+#ifndef STAGEWRIGHT_TOOLS_PP_COMPILE_FLAGGROUPS_H
+#define STAGEWRIGHT_TOOLS_PP_COMPILE_FLAGGROUPS_H
 
 #include "Options.h"
 #include "llvm/Support/CommandLine.h"
@@ -38,4 +38,4 @@ mlir::LogicalResult readMemoryFlags(stagewright::CompileOptions &options);
 /// The target and the cache of native code.
 mlir::LogicalResult readTargetFlags(Options &options);
 
-#endif // STAGEWRIGHT_TOOLS_PP_COMPILE_FLAGS_H
+#endif // STAGEWRIGHT_TOOLS_PP_COMPILE_FLAGGROUPS_H
