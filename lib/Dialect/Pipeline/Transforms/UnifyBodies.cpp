@@ -38,10 +38,19 @@ struct UnifyBodiesPass : impl::UnifyBodiesBase<UnifyBodiesPass> {
           slot->second = distinct.find(body);
         node.setCalleeAttr(FlatSymbolRefAttr::get(slot->second));
       }
-    SymbolTableCollection tables;
-    SymbolUserMap users(tables, module);
+    llvm::DenseSet<StringAttr> isUsed; // By others than nodes.
+    module.walk([&](func::CallOp call) {
+      isUsed.insert(call.getCalleeAttr().getAttr());
+    });
+    module.walk([&](NodeOp node) {
+      if (ArrayAttr levels = node.getLevelsAttr())
+        for (auto level : levels.getAsRange<LevelAttr>())
+          for (FlatSymbolRefAttr name : {level.getForward(), level.getAgain()})
+            isUsed.insert(name.getAttr());
+    });
     for (auto [body, other] : standIn)
-      if (body != other && users.useEmpty(body)) {
+      if (body != other && !isUsed.contains(body->getAttrOfType<StringAttr>(
+                               SymbolTable::getSymbolAttrName()))) {
         ++numRemoved;
         symbols.erase(body);
       } else {

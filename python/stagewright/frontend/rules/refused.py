@@ -18,7 +18,7 @@ REASONS = {
     "ffi_call": f"a library cannot be called from a compiled step; write the function in JAX, or {BEFORE}",
     **dict.fromkeys(("igamma", "igammac", "igamma_grad_a", "bessel_i0e", "bessel_i1e", "random_gamma_grad",
                      "regularized_incomplete_beta"), SERIES),
-    "nextafter": f"it steps to the next float, which is not written here; {BEFORE}",
+    "nextafter": f"the step to the next float is not implemented; {BEFORE}",
     "symmetric_product": "write it as alpha * a @ a.mT + beta * c",
     "random_gamma": f"it draws until a draw is accepted, which depends on its arguments; {BEFORE}",
     **dict.fromkeys(("infeed", "outfeed"), f"a compiled step reads its arguments only; {BEFORE}"),
