@@ -126,9 +126,8 @@ struct BodyRaiseContractionsPass
     Type left = getElementTypeOrSelf(operands->first->get()),
          right = getElementTypeOrSelf(operands->second->get());
     // A sum in f64 that is rounded in the end would lose its precision.
-    if (left.isF64() != wide.isF64() || right.isF64() != wide.isF64())
-      if (left.isF64() || right.isF64())
-        return;
+    if (!wide.isF64() && (left.isF64() || right.isF64()))
+      return;
     if (isByte(left) || isByte(right)) {
       bool stay = bytes && areForLibrary(left, right, dims, ranges);
       left = stay ? left : wide;

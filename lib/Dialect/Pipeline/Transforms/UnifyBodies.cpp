@@ -49,8 +49,8 @@ struct UnifyBodiesPass : impl::UnifyBodiesBase<UnifyBodiesPass> {
             isUsed.insert(name.getAttr());
     });
     for (auto [body, other] : standIn)
-      if (body != other && !isUsed.contains(body->getAttrOfType<StringAttr>(
-                               SymbolTable::getSymbolAttrName()))) {
+      if (body != other &&
+          !isUsed.contains(cast<func::FuncOp>(body).getSymNameAttr())) {
         ++numRemoved;
         symbols.erase(body);
       } else {
